@@ -24,27 +24,27 @@ settings.load_profile("mbt")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """The whole suite runs on all processors, some files on one; `-n` chooses otherwise."""
+    """The whole suite runs on all processors, single files on one; `-n` overrides this."""
     if hasattr(config, "workerinput") or not config.pluginmanager.hasplugin("xdist"):
         return
     is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     if is_whole and config.option.numprocesses is None:
         config.option.numprocesses = "auto"
     if config.option.numprocesses and config.option.dist == "no":
-        # Linear algebra of NumPy on all processors, in a process for each of them, makes every one wait.
+        # If every process used all processors for NumPy's linear algebra, all would wait for each other.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # Every worker, and every process that a test starts, would compile all that it imports again.
+        # Otherwise every worker and every process that a test starts would compile all its imports again.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        # Neighbours stay together, so that what a file sets up is nearly always set up once, and nobody waits
+        # Neighbours stay together, so that most setups of a file run only once, and no worker waits
         # for a long file. Schedulers that keep whole files together search all tests for each one.
         config.option.dist = "worksteal"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Nearly all that is made while tests are collected stays: nobody looks for garbage meanwhile."""
-    # Once, hypothesis asks the collector who holds its random numbers: while there are few objects, and
-    # before any are frozen, among which it would not find them.
+    """Nearly all objects made during collection stay, so the garbage collector is off meanwhile."""
+    # Hypothesis once asks the collector who refers to its random numbers: do this while there are few
+    # objects, and before any are frozen, since it would not find those.
     find(none(), lambda _: True)
     gc.disable()
     try:
@@ -54,7 +54,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 class Backwards:
-    """What a first run has to compile, tests and packages alike, two workers do from either end."""
+    """In a first run, half of the workers go backwards, so that tests and packages compile from both ends."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
@@ -76,13 +76,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """For builds that differ little from one with which every test runs."""
+    """Add an option for builds that differ little from one for which every test runs."""
     told = "run one test of N, the same ones each time"
     parser.addoption("--one-of", type=int, default=1, metavar="N", help=told)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """No test is named by an address: workers that run side by side would not find the same tests."""
+    """No test id contains an address: parallel workers would not collect the same tests."""
     if named := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"tests whose ids hold an address: {', '.join(named)}")
     number = config.getoption("--one-of")
@@ -95,13 +95,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Collections of garbage, which some tests ask for, do not look at every test and module again."""
+    """Freeze objects, so that collections that some tests ask for skip every test and module."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Of a test that passed a worker tells once, not five times, where nothing that is shown needs more."""
+    """A worker reports a passed test once, not five times, unless more is to be shown."""
     config = item.config
     shows_more = [config.getoption(name, None) for name in ("durations", "xmlpath")]
     if any(shows_more) or config.getoption("verbose") > 0 or not hasattr(config, "workerinput"):
@@ -113,7 +113,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say why tests were skipped in one line a reason; where each of them is, `-rs` says."""
+    """Print one line for each reason of skipped tests; `-rs` lists the tests."""
     reports = terminalreporter.stats.get("skipped", [])
     if not reports or terminalreporter.hasopt("skipped"):
         return
@@ -125,14 +125,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _drawings_are_closed() -> None:
-    """What earlier files of tests drew, examples of documents among them, is no figure of this one."""
+    """Close figures of earlier test files and of examples, so that this file starts with none."""
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _old_objects_are_left_alone() -> None:
-    """Collections of garbage do not look again at what earlier files of tests left: at last a gigabyte."""
+    """Freeze objects that earlier test files left, finally a gigabyte, so that collections skip them."""
     gc.collect()
     gc.freeze()
 
@@ -141,7 +141,7 @@ def _old_objects_are_left_alone() -> None:
 def _nothing_stays_at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        # What one worker compiled the others need not.
+        # Other workers need not compile again what one has compiled.
         folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MBT_CACHE_DIR", str(folder / "home" / "compiled"))

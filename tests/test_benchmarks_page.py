@@ -1,4 +1,4 @@
-"""Figures and pictures of the page on benchmarks are those that were measured, and stored."""
+"""Figures and pictures on the benchmarks page are the stored measurements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ stored = module("stored")
 
 @pytest.mark.parametrize("name", stored.TABLES)
 def test_tables_are_what_is_stored(name: str) -> None:
-    """When they are not: `python benchmarks/page.py`."""
+    """If they differ: `python benchmarks/page.py`."""
     between = dict(stored.marked(PAGE))[name]
     assert between == stored.TABLES[name]()
     assert len(between) > 100
@@ -74,13 +74,13 @@ def test_every_picture_is_on_the_page() -> None:
     assert sorted(shown) == sorted(stored.SERIES) == sorted(path.stem for path in PICTURES.glob("*.svg"))
 
 
-# Matplotlib draws these for a second each.
+# Matplotlib takes a second for each.
 LARGE = ("roofline", "ratios_by_size", "ratios_by_model", "latency_and_throughput", "history")
 
 
 @pytest.mark.parametrize("name", taking_long(stored.SERIES, *LARGE))
 def test_pictures_draw_their_numbers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other numbers a picture changes, not only what it says about itself."""
+    """With other numbers the picture itself changes, not only its metadata."""
     monkeypatch.syspath_prepend(BENCHMARKS)
     draw = module("draw")
     drawings = []
@@ -91,7 +91,7 @@ def test_pictures_draw_their_numbers(name: str, tmp_path: Path, monkeypatch: pyt
 
 
 def scaled(value: object) -> object:
-    """Return measured numbers as others."""
+    """Return measurements with scaled numbers."""
     if isinstance(value, dict):
         return {key: scaled(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -100,12 +100,12 @@ def scaled(value: object) -> object:
 
 
 def drawing_of(path: Path) -> str:
-    """Return a picture without what it says about itself."""
+    """Return a picture without its metadata."""
     return re.sub(r"<metadata>.*?</metadata>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def test_ratios_are_those_of_the_times() -> None:
-    """One, by hand: from the file to the number on the page."""
+    """One ratio by hand, from the file to the number on the page."""
     kept = json.loads((BENCHMARKS / "results" / "calls.json").read_text(encoding="utf-8"))
     row = {name: pair[0] for name, pair in kept["models"]["arm7"]["times"]["mass matrix"]["4096"].items()}
     wanted = min(row["pin"], row["dynibo"], row["mujoco"]) / row["mbt"]

@@ -25,7 +25,7 @@ WITH_FORMULA = [name for name, cells in ROWS.items() if "`" in cells[2]]
 
 
 def _rotation(axis: Any) -> Any:
-    """Return the rotation about an axis as function of the angle: Rodrigues' formula."""
+    """Return the rotation about an axis as a function of the angle, by Rodrigues' formula."""
     K = np.cross(np.eye(3), np.asarray(axis, dtype=float))
 
     def R(angle: float) -> np.ndarray:
@@ -105,7 +105,7 @@ def test_pose(name: str, is_reversed: bool) -> None:
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["forward", "reversed"])
 @pytest.mark.parametrize("name", WITH_FORMULA)
 def test_velocity(name: str, is_reversed: bool) -> None:
-    """V_FM is the rate of the formulas along qdot = N v, and v is what the page says."""
+    """V_FM is the rate of the formulas along qdot = N v, and v is as on the page."""
     tree, joint, context = _joint(CLASSES[name], is_reversed)
     v, qdot = context.v, tree.map_velocity_to_qdot(context, context.v)
     h = 1e-3

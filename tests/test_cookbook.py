@@ -1,4 +1,4 @@
-"""Each recipe of the cookbook is short, stands on the first lines of the page, and asserts what it says."""
+"""Each recipe of the cookbook is short, needs only the page's setup, and asserts what it states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECIPES = dict(zip(SECTIONS[::2], SECTIONS[1::2], strict=True))
 
 
 def code_of(section: str) -> str:
-    """Return the one block of code of a section."""
+    """Return the only code block of a section."""
     [code] = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
     return str(code)
 

@@ -1,4 +1,4 @@
-"""What the pages of the documentation show works as shown."""
+"""Code on the pages of the documentation works as shown."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def blocks_of(kinds: str) -> dict[str, list[str]]:
 
 
 PAGES = blocks_of("python")
-#: Of which each block stands for itself: test_cookbook.py.
+#: Pages whose blocks are independent of each other: test_cookbook.py.
 ELSEWHERE = {"cookbook.md"}
-#: With the blocks that need packages of the extra `oracle`, of `engines`, of `viz`, `crocoddyl`, and Ray.
+#: With the blocks that need packages of the extras `oracle`, `engines`, `viz`, `crocoddyl`, and Ray.
 PAGES_WITH_ORACLES, PAGES_WITH_ENGINES, PAGES_WITH_VIEWERS, PAGES_WITH_CROCODDYL, PAGES_WITH_RAY = (
     {name: blocks for name, blocks in blocks_of(f"python|python {kind}").items() if blocks != PAGES[name]}
     for kind in ("oracle", "engine", "viewer", "crocoddyl", "ray")
@@ -44,7 +44,7 @@ def run(page: str, blocks: list[str]) -> None:
 
 @pytest.mark.parametrize("page", [name for name, blocks in PAGES.items() if blocks and name not in ELSEWHERE])
 def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One after the other, as a reader would try them. Some write files."""
+    """In order, as a reader would run them. Some write files."""
     monkeypatch.chdir(tmp_path)
     run(page, PAGES[page])
 
@@ -69,7 +69,7 @@ def test_python_blocks_run_on_engines(page: str, tmp_path: Path, monkeypatch: py
 @pytest.mark.engine
 @pytest.mark.parametrize("page", PAGES_WITH_RAY)
 def test_python_blocks_run_on_ray(page: str, tmp_path: Path) -> None:
-    """In a process of its own. Ray keeps a token in the home folder."""
+    """In a separate process. Ray keeps a token in the home folder."""
     pytest.importorskip("ray", reason="needs the extra `engines`: pip install '.[engines]'")
     code, environment = "\n".join(PAGES_WITH_RAY[page]), {**os.environ, "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True, timeout=300)
@@ -78,7 +78,7 @@ def test_python_blocks_run_on_ray(page: str, tmp_path: Path) -> None:
 @pytest.mark.crocoddyl
 @pytest.mark.parametrize("page", PAGES_WITH_CROCODDYL)
 def test_python_blocks_run_with_crocoddyl(page: str) -> None:
-    pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, by itself")
+    pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, without `oracle`")
     run(page, PAGES_WITH_CROCODDYL[page])
 
 
@@ -129,7 +129,7 @@ def test_every_example_program_is_on_its_page() -> None:
 
 
 def test_every_method_and_function_is_in_the_index_by_task() -> None:
-    """A new one takes a line in docs/api/by_task.md, where somebody who needs it would look."""
+    """Every new one needs a line in docs/api/by_task.md, where its users would look for it."""
     page = (DOCS / "api" / "by_task.md").read_text(encoding="utf-8")
     listed = re.findall(r"^   ~?(mbt\.[\w.]+)$", page, flags=re.MULTILINE)
     methods = {f"mbt.MultibodyTree.{name}" for name in dir(mbt.MultibodyTree) if name[0] != "_"}
@@ -141,7 +141,7 @@ def test_every_method_and_function_is_in_the_index_by_task() -> None:
 
 
 def test_figures_on_the_first_pages_are_those_of_the_benchmarks() -> None:
-    """When they change: docs/index.md, README.md, and `python tools/pictures.py`."""
+    """If they change: edit docs/index.md and README.md, and run `python tools/pictures.py`."""
     page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
     single, batches = page[page.index("## Single calls") :].split("\n## Batches\n")
     index, readme = (
@@ -164,7 +164,7 @@ def test_figures_on_the_first_pages_are_those_of_the_benchmarks() -> None:
 
 
 def ours_and_best(tables: str, function: str, model: str) -> tuple[float, float]:
-    """Return the time of mbt, and the least of all other libraries, from one row of the benchmarks."""
+    """Return mbt's time and the best of all other libraries, from one row of the benchmarks."""
     row = next(line for line in tables.splitlines() if line.startswith(f"| {function} | {model} |"))
     ours, _, *peers, _ = (float(cell) if cell.strip() else float("inf") for cell in row[2:-2].split("|")[2:])
     return ours, min(peers)
@@ -173,5 +173,5 @@ def ours_and_best(tables: str, function: str, model: str) -> tuple[float, float]
 def test_the_tutorial_of_identification_runs() -> None:
     pytest.importorskip("scipy")
     page = (DOCS / "tutorials" / "identification.md").read_text(encoding="utf-8")
-    with np.printoptions():  # The page sets some.
+    with np.printoptions():  # The page sets print options.
         run("identification.md", re.findall(r"```\{code-cell\} python\n(.*?)```", page, flags=re.DOTALL))

@@ -1,4 +1,4 @@
-"""Errors derive from MbtError and from a fitting built-in, and carry a text that helps."""
+"""Errors derive from MbtError and from a fitting built-in, and have a helpful message."""
 
 import copy
 import pickle
@@ -87,7 +87,7 @@ def test_what_cannot_be_shown_is_named_by_its_type():
 
 @pytest.mark.parametrize("name", [None, 3, b"arm", (), 1.5, lambda: 0])
 def test_what_is_no_text_is_no_name(name):
-    """It ended in a TypeError of difflib."""
+    """This used to end in a TypeError of difflib."""
     with pytest.raises(errors.ArgumentTypeError, match="expected the name of a body, got"):
         errors.unknown_name_error("body", name, ["arm"])
     with pytest.raises(errors.ArgumentTypeError, match="expected the name of a model, got"):

@@ -1,4 +1,4 @@
-"""The programs in `examples/` run, as a reader would start them."""
+"""The programs in `examples/` run, started as a reader would."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
-#: What each prints first, when it has little to do.
+#: First output of each program, with little to do.
 PROGRAMS = [
     pytest.param(
         "reach.py", ["--seconds=0.4"], r"in 900 steps, energy drift .*\nwaist_w +100% of its torque"

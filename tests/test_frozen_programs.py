@@ -1,4 +1,4 @@
-"""Programs that PyInstaller makes with the hook of mbt start and compute: `python -m pytest -m frozen`."""
+"""Programs built by PyInstaller with mbt's hook start and compute: `python -m pytest -m frozen`."""
 
 from __future__ import annotations
 

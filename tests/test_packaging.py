@@ -1,4 +1,4 @@
-"""What is installed: metadata, types, documented names, examples that run, an import of NumPy only."""
+"""The installed package: metadata, types, documented names, examples that run, an import of NumPy only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 
 import mbt
 
-# All but the hook of PyInstaller, which is a script of its own.
+# All but the hook of PyInstaller, which is a separate script.
 FOUND = sorted(
     (module for module in pkgutil.walk_packages(mbt.__path__, "mbt.") if "-" not in module.name),
     key=lambda module: module.name,
@@ -39,7 +39,7 @@ COMPILED = [
     for module in FOUND
     if module.name.startswith("mbt._core.") and not module.ispkg and module.name not in NO_CYTHON
 ]
-# Of other extras than `test`.
+# Of extras other than `test`.
 PACKAGES_OF_EXAMPLES = {
     "mbt.interop.acados": ("casadi", pytest.mark.oracle),
     "mbt.interop.casadi": ("casadi", pytest.mark.oracle),
@@ -115,7 +115,7 @@ def test_public_names_are_listed_once_and_completely() -> None:
 
 
 def _public_members(cls: type) -> list[inspect.Attribute]:
-    """Methods and properties that mbt defines, those of compiled base classes included."""
+    """Return methods and properties that mbt defines, including those of compiled base classes."""
     return [
         member
         for member in inspect.classify_class_attrs(cls)
@@ -129,7 +129,7 @@ def _public_members(cls: type) -> list[inspect.Attribute]:
 def test_public_members_are_documented(cls: type) -> None:
     doc = inspect.getdoc(cls) or ""
     undocumented = {member.name for member in _public_members(cls) if not inspect.getdoc(member.object)}
-    # Read-only attributes of compiled classes cannot have docstrings: they are in that of the class.
+    # Read-only attributes of compiled classes cannot have docstrings: the class documents them.
     assert {name for name in undocumented if not re.search(rf"^{name} : ", doc, flags=re.MULTILINE)} == set()
 
 
@@ -150,7 +150,7 @@ def test_constructors_name_their_arguments(cls: type) -> None:
     try:
         signature = inspect.signature(cls)
     except ValueError:
-        return  # A type that trees alone make.
+        return  # A type that only trees create.
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     assert not kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}, signature
 
@@ -172,7 +172,7 @@ def test_examples_run(name: str) -> None:
     runner = doctest.DocTestRunner()
     report: list[str] = []
     for test in doctest.DocTestFinder().find(module):
-        # A run without examples only looks whether any source file that was read has changed.
+        # A run without examples only checks whether any source file that was read has changed.
         if test.examples:
             runner.run(test, out=report.append)
     assert runner.summarize(verbose=False).failed == 0, "".join(report)

@@ -1,4 +1,4 @@
-"""What the README shows works as shown."""
+"""Code in the README works as shown."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``mbt bench``: figures of this machine, whatever they are, of the right model."""
+"""``mbt bench``: measures on this machine, of the right model; the figures themselves are not checked."""
 
 from __future__ import annotations
 

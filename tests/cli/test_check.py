@@ -1,4 +1,4 @@
-"""``mbt check`` as a user and a build server meet it."""
+"""``mbt check`` as a user and a build server see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mbt convert``: formats, files, and what is told on the standard error stream."""
+"""``mbt convert``: formats, files, and messages on standard error."""
 
 from __future__ import annotations
 

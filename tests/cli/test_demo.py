@@ -41,7 +41,7 @@ def test_models_are_free_of_warnings(name):
 
 
 def dots_of(lines):
-    """Rows and columns of the dots of a picture, from its upper left corner."""
+    """Return rows and columns of a picture's dots, from its upper left corner."""
     bits = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
     return {
         (4 * i + row, 2 * j + column)
@@ -56,10 +56,10 @@ def dots_of(lines):
 def test_lines_in_dots():
     square = np.array([[[0, 0], [1, 0]], [[1, 0], [1, 1]], [[1, 1], [0, 1]], [[0, 1], [0, 0]]], dtype=float)
     dots = dots_of(draw_lines(square, 20, 5))
-    # As wide as high, and as high as there is room for: 20 dots.
+    # As wide as high, and as high as space allows: 20 dots.
     edge = range(20)
     assert dots == {(i, j) for i in edge for j in edge if 0 in (i, j) or 19 in (i, j)}
-    # Upwards is up.
+    # Up in the model is up in the picture.
     rising = dots_of(draw_lines(np.array([[[0.0, 0.0], [1.0, 1.0]]]), 10, 5))
     assert (19, 0) in rising
     assert (0, 19) in rising

@@ -1,4 +1,4 @@
-"""``mbt identify`` as a user meets it: report, files, messages, exit codes."""
+"""``mbt identify`` as a user sees it: report, files, messages, exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FITTED = ("--friction", "viscous+coulomb", "--rotors")
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """A table of an arm with a heavier forearm, and the arm."""
+    """Write a log of an arm with a heavier forearm; return its path and that arm."""
     tree = mbt.load_model(ARM)
     real = tree.edit()
     forearm = real.get_body_by_name("forearm")

@@ -1,4 +1,4 @@
-"""``mbt ik`` as a user meets it: report, messages, exit codes."""
+"""``mbt ik`` as a user sees it: report, messages, exit codes."""
 
 from __future__ import annotations
 

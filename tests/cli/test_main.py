@@ -1,4 +1,4 @@
-"""The command line as a user meets it: output, messages, exit codes."""
+"""The command line as a user sees it: output, messages, exit codes."""
 
 import io
 import itertools
@@ -30,13 +30,13 @@ def run(*arguments, **options):
 
 @pytest.fixture(autouse=True)
 def _width(monkeypatch):
-    """Whatever the terminal of the tests."""
+    """Fix the width, whatever the terminal of the tests."""
     monkeypatch.setenv("COLUMNS", "100")
 
 
 @pytest.fixture
 def info(tmp_path, capsys):
-    """Return a function that writes a URDF and returns what ``mbt info`` says."""
+    """Return a function that writes a URDF and returns the output of ``mbt info``."""
 
     def describe(text, *options):
         path = tmp_path / "bot.urdf"
@@ -128,7 +128,7 @@ def test_info_tells_what_is_unusual(info):
 
 
 def test_info_on_sdf(info):
-    """The content tells the format."""
+    """The content determines the format."""
     parts = sdf_texts.link("base"), sdf_texts.link("arm"), sdf_texts.joint("hinge", "base", "arm")
     said = info(sdf_texts.robot(*parts), "--base", "fixed")
     assert "2 bodies of 4 kg" in said
@@ -364,7 +364,7 @@ ARM = ["info", str(model_path("mbt_arm"))]
     ],
 )
 def test_closed_streams(stream, arguments, message, monkeypatch, capsys):
-    """Python has None in place of a stream that is closed."""
+    """Python has None in place of a closed stream."""
     monkeypatch.setattr(sys, stream, None)
     assert main(arguments) == 2
     captured = capsys.readouterr()

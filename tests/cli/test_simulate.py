@@ -1,4 +1,4 @@
-"""``mbt simulate`` as a user meets it: report, files, messages, exit codes."""
+"""``mbt simulate`` as a user sees it: report, files, messages, exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native code made for one tree computes what `mbt.functional` does, of any arrays that this takes."""
+"""Native code for one tree computes the same as `mbt.functional`, from any arrays that this accepts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for what is compiled; nothing is left at home."""
+    """Use a temporary cache folder; nothing is left in the user's home."""
     folder = tmp_path_factory.mktemp("compiled") / "mbt"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MBT_CACHE_DIR", str(folder))
@@ -71,7 +71,7 @@ def as_tuple(result: Any) -> tuple[Any, ...]:
 
 
 def check(tree: mbt.MultibodyTree, quantity: str, function: Any, dtype: Any = np.float64) -> None:
-    """One state, and as many as fill registers and do not."""
+    """Compare one state, and batches that fill registers or not."""
     states = [[x.astype(dtype) for x in random_inputs(tree, inputs_of(quantity), seed)] for seed in range(19)]
     wanted = [evaluate(tree, quantity, [x.astype(float) for x in state]) for state in states]
     batch = as_tuple(function(*(np.stack(arrays) for arrays in zip(*states, strict=True))))
@@ -90,7 +90,7 @@ def check(tree: mbt.MultibodyTree, quantity: str, function: Any, dtype: Any = np
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_every_function(arm: mbt.MultibodyTree, quantity: str, dtype: Any) -> None:
-    # Of derivatives a compiler of C has work for seconds in an arm, for minutes in larger trees.
+    # C compilers need seconds for derivatives of an arm, minutes for larger trees.
     tree = build_tree(chain(3, 2)) if quantity.endswith("derivatives") else arm
     frame = last_frame(tree) if quantity.startswith("frame_") else None
     functions = mbt.compile(tree, quantity, frame=frame, dtype=dtype)
@@ -110,7 +110,7 @@ def check_dynamics(tree: mbt.MultibodyTree, dtype: Any = np.float64) -> None:
         check(tree, quantity, getattr(functions, quantity), dtype)
 
 
-# Every function is compiled for both above: what a joint adds is the same text, of other numbers.
+# Every function is compiled for both above: all joints are recorded by the same rules.
 @pytest.mark.usefixtures("optimization")
 def test_every_joint() -> None:
     check_dynamics(build_tree(every_kind(3)))
@@ -123,7 +123,7 @@ def test_every_joint_on_its_like(kind: str, dtype: Any) -> None:
     check_dynamics(build_tree(chain(3, 2, (kind,))), dtype)
 
 
-# In single precision those below, at and above a square, and no square; the others are as in double.
+# In single precision, lengths below, at and above a square tile, and others; the rest as in double.
 ROWS = [
     *(pytest.param(rows, np.float64) for rows in range(1, 10)),
     *(pytest.param(rows, np.float32) for rows in (1, 5, 8, 9)),
@@ -134,7 +134,7 @@ ROWS = [
 @pytest.mark.parametrize(("bodies", "dtype"), ROWS)
 @pytest.mark.usefixtures("optimization")
 def test_rows_of_any_length(bodies: int, dtype: Any) -> None:
-    """Rows go into lanes and out of them by squares, which fit some lengths and not others."""
+    """Rows enter and leave SIMD lanes by square tiles, which fit some lengths and not others."""
     tree = build_tree(chain(bodies, bodies))
     check(tree, "mass_matrix", mbt.compile(tree, "mass_matrix", dtype=dtype).mass_matrix, dtype)
 
@@ -253,7 +253,7 @@ def test_out(arm: mbt.MultibodyTree, fast: Any, shape: tuple[int, ...]) -> None:
     out = np.full((*shape, 6), np.nan)
     assert fast.inverse_dynamics(*x, out=out) is out
     np.testing.assert_allclose(out, wanted, rtol=0, atol=1e-12)
-    # Into an input.
+    # Into an input array.
     assert fast.inverse_dynamics(*x, out=x[2]) is not None
     np.testing.assert_array_equal(x[2], out)
 
@@ -342,14 +342,14 @@ def test_after_a_fork(cache: Path) -> None:
 
 @pytest.mark.parametrize("bodies", [6, pytest.param(20, marks=pytest.mark.exhaustive)])
 def test_errors_of_float32_are_those_of_the_page(bodies: int) -> None:
-    """Relative to the largest entry, of a robot and of a deep chain."""
+    """Relative to the largest entry, for a robot and for a deep chain."""
     tree = build_tree(chain(bodies, bodies))
     functions = mbt.compile(tree, ["inverse_dynamics", "forward_dynamics"], dtype=np.float32)
     x = np.random.default_rng(6).uniform(-1, 1, (3, 1000, bodies)).astype(np.float32)
     for name in functions.names:
         wanted = getattr(functional, name)(tree, *x.astype(float))
         error = np.abs(getattr(functions, name)(*x) - wanted).max(axis=1) / np.abs(wanted).max(axis=1)
-        # They are there, and of the size of a rounding.
+        # Errors exist, and are of the size of rounding.
         assert 1e-8 < np.median(error) < 1e-6
         assert error.max() < 3e-5
 
@@ -364,7 +364,7 @@ def test_angles_of_any_size_in_float32(arm: mbt.MultibodyTree, single: Any) -> N
 
 
 def test_sines_of_float32() -> None:
-    """Of one joint about z: everywhere to a rounding or two, where registers are reduced and where not."""
+    """One joint about z: accurate to a rounding or two, with and without argument reduction in registers."""
     tree = build_tree(chain(0, 1))
     frame = tree.bodies[-1].body_frame
     pose = mbt.compile(tree, "frame_pose", frame=frame, dtype=np.float32).frame_pose
@@ -406,11 +406,11 @@ def test_arrays_of_float32(arm: mbt.MultibodyTree, single: Any) -> None:
     tau = single.inverse_dynamics(q, v, vdot)
     assert tau.dtype == np.float32
     np.testing.assert_allclose(tau, wanted, rtol=0, atol=1e-4)
-    # What means the same numbers: strides, the other byte order, lists.
+    # Same numbers in other forms: strides, the other byte order, lists.
     strided = np.repeat(v, 2, axis=1)[:, ::2]
     np.testing.assert_array_equal(single.inverse_dynamics(q, strided, vdot.astype(">f4")), tau)
     np.testing.assert_array_equal(single.inverse_dynamics(q.tolist(), v, vdot.tolist()), tau)
-    # What converts without loss.
+    # Lossless conversions.
     M = single.mass_matrix(np.ones(6, np.float32))
     for exact in (np.ones(6, np.float16), np.ones(6, np.int16), np.ones(6, bool), [1] * 6):
         np.testing.assert_array_equal(single.mass_matrix(exact), M)
@@ -423,7 +423,7 @@ def test_out_in_float32(single: Any, shape: tuple[int, ...]) -> None:
     out = np.full((*shape, 6), np.nan, np.float32)
     assert single.inverse_dynamics(*x, out=out) is out
     np.testing.assert_array_equal(out, wanted)
-    # Into an input.
+    # Into an input array.
     single.inverse_dynamics(*x, out=x[2])
     np.testing.assert_array_equal(x[2], wanted)
 
@@ -444,7 +444,7 @@ def test_other_arrays_are_refused_in_float32(arm: mbt.MultibodyTree, single: Any
     with pytest.raises(mbt.ShapeError, match="q: expected shape"):
         single.mass_matrix(q[:5], out=out)
     assert (out == 7.0).all()
-    # Of float64 they are what they were: float32 is read, and not written.
+    # Functions of float64 are as before: they read float32, but do not write it.
     assert fast.mass_matrix(q).dtype == np.float64
     with pytest.raises(mbt.ArgumentTypeError, match="out: expected a float64"):
         fast.mass_matrix(q, out=out)
@@ -480,7 +480,7 @@ def test_dtypes(arm: mbt.MultibodyTree, fast: Any, single: Any) -> None:
         native.call_many((np.zeros((3, 6)),), (np.zeros((3, 36), np.float32),), 3)
 
 
-# What is kept, and what is refused -------------------------------------------------------------------------
+# Caching and errors ----------------------------------------------------------------------------------------
 
 
 def test_compiled_once(arm: mbt.MultibodyTree, fast: Any, cache: Path) -> None:
@@ -512,7 +512,7 @@ def test_a_folder_that_others_write_is_refused(
 
 
 def test_a_damaged_library_is_made_again(tmp_path: Path, monkeypatch: Any) -> None:
-    """One that is cut ends the process that loads it, and one with a flipped bit computes something else."""
+    """A truncated library would crash the process that loads it; one with a flipped bit would be wrong."""
     program = (
         "import mbt; from mbt.models import model_path; "
         "f = mbt.compile(mbt.load_model(model_path('mbt_arm')), 'mass_matrix'); "
@@ -531,7 +531,7 @@ def test_a_damaged_library_is_made_again(tmp_path: Path, monkeypatch: Any) -> No
 
 
 def flip_bit(library: bytes) -> bytes:
-    """Return a library with one bit changed in its middle."""
+    """Return a library with one bit flipped in its middle."""
     place = len(library) // 2
     return library[:place] + bytes([library[place] ^ 1]) + library[place + 1 :]
 
@@ -573,7 +573,7 @@ def test_every_folder_that_is_made_is_private(
 
 
 def is_running(process: int) -> bool:
-    """Whether a process is there, and not one that only nobody has asked for its exit status."""
+    """Return whether a process runs, and is not a zombie."""
     status = Path(f"/proc/{process}/stat")
     try:
         os.kill(process, 0)
@@ -583,7 +583,7 @@ def is_running(process: int) -> bool:
 
 
 def test_a_compiler_that_hangs_is_ended(arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: Any) -> None:
-    """With all that it has started."""
+    """Along with all processes that it started."""
     compiler, child = tmp_path / "slow-cc", tmp_path / "child"
     compiler.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! > {child}\nwait\n")
     compiler.chmod(0o755)
@@ -673,7 +673,7 @@ def test_pickle(arm: mbt.MultibodyTree, fast: Any) -> None:
 
 
 def test_lengths_are_checked_where_memory_is_read() -> None:
-    """What is called with lengths that do not fit raises: it never reads past an array."""
+    """Calls with wrong lengths raise; they never read past an array."""
     tree = load("mbt_arm", "fixed")
     native = mbt.compile(tree, "mass_matrix").mass_matrix.__self__
     with pytest.raises(ValueError, match="wrong number of arrays"):
@@ -710,7 +710,7 @@ def test_what_is_known_is_folded() -> None:
 
 
 def test_zeros_and_ones_of_a_model_cost_nothing() -> None:
-    """A planar arm has fewer operations than one askew."""
+    """A planar arm takes fewer operations than one with tilted axes."""
 
     def statements(tree: mbt.MultibodyTree) -> int:
         return mbt.compile(tree, "mass_matrix").sources["mass_matrix"].count("const R t")
@@ -755,7 +755,7 @@ def test_a_frame_by_its_name() -> None:
             mbt.compile(tree, "frame_pose", frame=no_frame)
 
 
-# Where loops are faster -----------------------------------------------------------------------------------
+# Functions for which loops are faster ---------------------------------------------------------------------
 
 
 def test_large_matrices_are_those_of_loops(
@@ -773,7 +773,7 @@ def test_large_matrices_are_those_of_loops(
     out = np.empty((30, 30))
     assert large.mass_matrix(q[0], out=out) is out
     assert pickle.loads(pickle.dumps(large)).names == large.names
-    # Their code is there for callers that are not Python; here of a tree that takes less time.
+    # Their code exists for callers outside Python; here for a tree that compiles faster.
     monkeypatch.setattr("mbt.compiling.functions._LOOPS_ARE_FASTER", 6)
     small = mbt.compile(arm, "mass_matrix")
     assert "mbt_one" in small.sources["mass_matrix"]

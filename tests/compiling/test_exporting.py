@@ -1,4 +1,4 @@
-"""Exported C computes what the function does, with any compiler, and needs nothing but libm."""
+"""Exported C computes the same as the function, with any compiler, and needs nothing but libm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C comp
 F = mbt.functional
 SHAPES = {"q": 6, "v": 6, "goal": (4, 4)}
 
-#: A program of a user: two calls by name, with arrays of its own, the second into its inputs.
+#: A user's program: two calls by name with its own arrays, the second into its inputs.
 PROGRAM = """
 #include "arm_control.h"
 #include <stdio.h>
@@ -71,7 +71,7 @@ def run(folder: Path, *words: object, **options: Any) -> str:
     return done.stdout
 
 
-#: What a board needs besides: where memory is, and how it starts.
+#: Additional files for a board: memory layout and startup code.
 BOARD = Path(__file__).parent / "cortex_m"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
@@ -81,7 +81,7 @@ def test_its_own_test_passes_and_can_fail(folder: Path) -> None:
     sources = ["arm_control.c", "arm_control_test.c"]
     run(folder, COMPILER, "-Os", *STRICT, *sources, "-o", "own", "-lm")
     assert re.search(r"arm_control: largest error \S+ in 8 tests", run(folder, "./own"))
-    # One number that is wrong by a thousandth.
+    # One number is off by a thousandth.
     text = (folder / "arm_control_test.c").read_text()
     wrong = re.sub(r"(wanted_error\[8\]\[6\] = \{\s*\{)", r"\g<1>0.01 + ", text)
     assert wrong != text
@@ -141,7 +141,7 @@ def test_for_a_microcontroller(folder: Path) -> None:
     emulator = shutil.which("qemu-system-arm")
     if emulator is None:
         return
-    # The test program itself, on an emulated Cortex-M7; and one with a number that is wrong by a hundredth.
+    # The test program itself on an emulated Cortex-M7, and one with a number that is off by a hundredth.
     given = (folder / "arm_control_test.c").read_text()
     (folder / "wrong.c").write_text(re.sub(r"(wanted_error\[8\]\[6\] = \{\s*\{)", r"\g<1>0.01 + ", given))
     parts = [str(BOARD / "startup.c"), "-T", str(BOARD / "mps2.ld"), "--specs=rdimon.specs", "-lm"]

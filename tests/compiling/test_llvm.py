@@ -58,7 +58,7 @@ TREES: dict[str, Any] = {
     ],
 )
 def test_it_computes_what_mbt_functional_does(model: str, dtype: Any) -> None:
-    """One state, as many as registers hold, fewer and more."""
+    """One state, a full register, fewer and more."""
     tree = TREES[model]()
     names = list(INPUTS) if model == "arm" else ["inverse_dynamics", "mass_matrix"]
     fast = mbt.compile(tree, names, dtype=dtype, compiler="llvm", cache=False)
@@ -70,7 +70,7 @@ def test_it_computes_what_mbt_functional_does(model: str, dtype: Any) -> None:
         for count in (0, 1, 2, 7, 8, 16, 37):
             result = getattr(fast, name)(*(x[:count] for x in arrays))
             np.testing.assert_allclose(result, wanted[:count], rtol=0, atol=tolerance)
-            # What follows the results is left alone.
+            # Memory after the results is unchanged.
             room = np.full((count + 3, *wanted.shape[1:]), 7.0, dtype)
             getattr(fast, name)(*(x[:count] for x in arrays), out=room[:count])
             np.testing.assert_array_equal(room[:count], result)
@@ -81,7 +81,7 @@ def test_it_computes_what_mbt_functional_does(model: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_operation(arm: mbt.MultibodyTree, dtype: Any) -> None:
-    """Each function and condition, as NumPy has it, and what is not a number."""
+    """Each function and condition agrees with NumPy, also for NaN."""
 
     def every(x: Any, y: Any) -> Any:
         results = [getattr(np, _NUMPY.get(name, name))(x) for name in UNARY]
@@ -102,7 +102,7 @@ def test_every_operation(arm: mbt.MultibodyTree, dtype: Any) -> None:
         np.testing.assert_allclose(result, wanted, rtol=tolerance, atol=tolerance)
 
 
-#: What NumPy calls functions of C.
+#: Operations for which NumPy calls C functions.
 _NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
     "atanh": "arctanh", "atan2": "arctan2", "pow": "power",
@@ -166,7 +166,7 @@ def test_what_is_made_is_kept_and_a_damaged_file_is_made_again(
 
 
 def test_no_compiler_is_needed_and_the_process_ends_well(tmp_path: Path) -> None:
-    """With an empty PATH; functions that are still there at the end do no harm."""
+    """With an empty PATH; functions that still exist at exit do no harm."""
     program = """
         import numpy as np, mbt
         tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
@@ -189,11 +189,11 @@ def test_no_compiler_is_needed_and_the_process_ends_well(tmp_path: Path) -> None
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="where free memory lies is that of Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="depends on the memory layout of Linux")
 def test_parts_of_a_library_lie_near_each_other(
     arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where free memory ends and goes on gigabytes below."""
+    """Also where free memory ends and continues gigabytes below."""
     monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path))
     mbt.compile(arm, "mass_matrix", compiler="llvm")
     (made,) = tmp_path.iterdir()
@@ -214,12 +214,12 @@ def test_parts_of_a_library_lie_near_each_other(
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits memory")
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
 @pytest.mark.parametrize("step", ["make_object", "JitLibrary"])
 def test_without_memory_the_process_lives(
     arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """LLVM itself ends it."""
+    """LLVM itself would abort it."""
     monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path))
     source = mbt.compile(arm, "mass_matrix", compiler="llvm").sources["mass_matrix"]
     (made,) = tmp_path.iterdir()
@@ -252,7 +252,7 @@ def test_without_memory_the_process_lives(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_child_of_a_fork_compiles() -> None:
-    """Also where another thread compiled meanwhile."""
+    """Also if another thread compiles during the fork."""
     program = """
         import os, signal, threading
         import mbt
@@ -287,7 +287,7 @@ def test_a_child_of_a_fork_compiles() -> None:
 @pytest.mark.parametrize("isa", ["v4", "v3", "v2", "base"])
 @pytest.mark.parametrize("single", [False, True])
 def test_every_instruction_set_can_be_made(isa: str, single: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Objects for processors that this one need not be."""
+    """Object files for other processors than this one."""
     monkeypatch.setattr(_core, "isa", isa)
     trace = Trace()
     x = [trace.record("input", 0, i) for i in range(5)]

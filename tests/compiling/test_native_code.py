@@ -1,4 +1,4 @@
-"""Addresses of compiled functions, called as C does, compute what `mbt.functional` does."""
+"""Addresses of compiled functions, called from C, compute the same as `mbt.functional`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 )
 Array = np.ndarray[Any, Any]
 
-#: A control loop in C: pushes of forward dynamics, by the address that it is given.
+#: A control loop in C: it calls forward dynamics at the address that it receives.
 LOOP = """
 typedef void (*one_state)(const double* const* inputs, double* const* outputs);
 void run(one_state forward_dynamics, double* q, double* v, const double* tau, int n, double dt, int steps) {

@@ -1,4 +1,4 @@
-"""Kernels by address, called as C does, are the functions of `mbt.functional` to the bit."""
+"""Kernels called by address, as from C, are identical to the functions of `mbt.functional`."""
 
 from __future__ import annotations
 
@@ -176,8 +176,8 @@ def test_handles_give_their_memory_back() -> None:
         left = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert size > 20 * 8 * 100  # Their working memory is seen.
-    assert left < size / 20  # Less than one of them.
+    assert size > 20 * 8 * 100  # Their working memory is traced.
+    assert left < size / 20  # Less than that of one kernel.
 
 
 def test_what_it_refuses() -> None:

@@ -1,4 +1,4 @@
-"""Long code is cut into functions, which leave their numbers and conditions to later ones in memory."""
+"""Long code is split into functions, which pass values and conditions to later ones in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pieces_of_seven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def many_choices(x: Any, y: Any) -> dict[str, Any]:
-    """Conditions, sines and sums of early numbers, needed again and again until the end."""
+    """Conditions, sines and sums of early numbers, used again and again until the end."""
     doubled = 2.0 * x
     is_first, is_both = doubled > y, (x > 0.0) & (y > 0.0)
     sines = np.sin(doubled) + np.cos(y)
@@ -75,7 +75,7 @@ def test_a_result_may_replace_an_input(compiler: str) -> None:
 
 
 def test_pieces_share_memory() -> None:
-    """A slot is free again when the last piece that needs it is done, and not before."""
+    """A slot is free again after the last piece that needs it, and not before."""
     trace = Trace()
     x = [trace.record("input", 0, i) for i in range(4)]
     total = x[0] * x[1]

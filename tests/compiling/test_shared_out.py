@@ -1,4 +1,4 @@
-"""Large batches of native code on threads: where there are no more of these, and after errors."""
+"""Large batches of native code on threads: without further threads available, and after errors."""
 
 from __future__ import annotations
 

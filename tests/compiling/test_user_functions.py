@@ -1,4 +1,4 @@
-"""A function that a user writes computes in native code what it computes in Python."""
+"""A user's function computes the same in native code as in Python."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ F = mbt.functional
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for what is compiled; nothing is left at home."""
+    """Use a temporary cache folder; nothing is left in the user's home."""
     folder = tmp_path_factory.mktemp("compiled") / "mbt"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MBT_CACHE_DIR", str(folder))
@@ -81,7 +81,7 @@ def states() -> tuple[Any, Any, Any]:
 
 
 def stacked(function: Callable[..., Any], *arrays: Any) -> dict[str, Any]:
-    """Results of the plain function, one state after the other."""
+    """Return the plain function's results, one state after the other."""
     results = [function(*state) for state in zip(*arrays, strict=True)]
     return {name: np.stack([np.asarray(result[name]) for result in results]) for name in results[0]}
 
@@ -148,10 +148,10 @@ def test_bias_accelerations_share_the_terms_of_a_bias_term(arm: mbt.MultibodyTre
     assert count("h", "a") < count("h") + 0.6 * count("a")
 
 
-# Of the delta robot a compiler of C has work for long.
+# C compilers need long for the delta robot.
 @pytest.mark.parametrize("name", ["four-bar", pytest.param("delta", marks=pytest.mark.exhaustive)])
 def test_a_mechanism_with_loops(name: str) -> None:
-    """Its motors, along a motion of the degrees of freedom that the constraints leave."""
+    """Motor forces for a motion along the degrees of freedom that the constraints leave."""
     make, num_motors = MECHANISMS[name]
     tree = make()
     context = assembled(tree, np.random.default_rng(0))
@@ -176,7 +176,7 @@ def test_float32(arm: mbt.MultibodyTree, states: Any) -> None:
     arrays = [array.astype(np.float32) for array in states]
     got = single(*arrays)
     assert {array.dtype for array in got.values()} == {np.dtype(np.float32)}
-    # The goal is a pose to single precision only.
+    # The goal is a pose only to single precision.
     double = mbt.compile(arm, control_of(arm), arguments=SHAPES)
     assert_close(got, double(*(array.astype(float) for array in arrays)), 2e-4)
     with pytest.raises(mbt.ArgumentTypeError, match="q: expected float32"):
@@ -189,7 +189,7 @@ def test_float32(arm: mbt.MultibodyTree, states: Any) -> None:
     ids=["every kind", "dynamics"],
 )
 def test_every_joint(tree: mbt.MultibodyTree) -> None:
-    # Of dynamics a compiler of C has work for long in long chains; each joint enters by the same text.
+    # C compilers need long for dynamics of long chains; all joints are recorded by the same rules.
     is_short = tree.num_bodies < 6
     frame, other = tree.bodies[-1], tree.bodies[len(tree.bodies) // 2]
 
@@ -220,7 +220,7 @@ def test_every_joint(tree: mbt.MultibodyTree) -> None:
 
 
 def with_numpy(x: Any, y: Any, A: Any) -> dict[str, Any]:
-    """What NumPy computes entry by entry, and arranges."""
+    """Operations that NumPy computes entry by entry, or that rearrange entries."""
     z = np.zeros(3, like=x)
     z[1:] = x[:2]
     z[0] = 2.0
@@ -435,7 +435,7 @@ def solutions(A: Any, b: Any, B: Any) -> dict[str, Any]:
 
 
 def test_linear_algebra(arm: mbt.MultibodyTree) -> None:
-    """As exact as LAPACK, also with zeros and tiny numbers where elimination begins."""
+    """As accurate as LAPACK, also with zeros and tiny pivots at the start."""
     rng = np.random.default_rng(3)
     A, b, B = rng.normal(size=(40, 5, 5)), rng.normal(size=(40, 5)), rng.normal(size=(40, 5, 2))
     A[:10, 0, 0], A[5:15, 1, :2], A[15:20, 0, 0] = 0.0, 0.0, 1e-14
@@ -463,7 +463,7 @@ def test_singular_matrices_give_no_number(arm: mbt.MultibodyTree) -> None:
 
 
 def test_logarithms_near_zero_and_pi(arm: mbt.MultibodyTree) -> None:
-    """Exact to rounding at every angle, as the functions of doubles are, which mpmath judges elsewhere."""
+    """Exact to rounding at every angle, as the functions of doubles, which are checked against mpmath."""
     m = mbt.math
 
     def of_pose(X: Any, xi: Any) -> dict[str, Any]:
@@ -548,7 +548,7 @@ def test_out(tick: Any, shape: tuple[int, ...]) -> None:
     for name, array in wanted.items():
         np.testing.assert_array_equal(out[name], array)
         np.testing.assert_array_equal(part[name], array)
-    # Into an input.
+    # Into an input array.
     into = tick(q, v, goal, out={"tau": q})
     np.testing.assert_array_equal(into["tau"], wanted["tau"])
     np.testing.assert_array_equal(into["error"], wanted["error"])
@@ -589,7 +589,7 @@ def test_results_as_they_are_returned(arm: mbt.MultibodyTree) -> None:
     out = np.empty(6)
     assert single(q, out=out) is out
     constant = mbt.compile(arm, lambda: {"M": F.mass_matrix(arm, np.zeros(6))}, arguments={})
-    assert_close(constant(), {"M": F.mass_matrix(arm, np.zeros(6))})  # other operations: other rounding
+    assert_close(constant(), {"M": F.mass_matrix(arm, np.zeros(6))})  # other operations, other rounding
 
 
 COMPILERS = [None, pytest.param("llvm", marks=pytest.mark.engine)]
@@ -600,7 +600,7 @@ COMPILERS = [None, pytest.param("llvm", marks=pytest.mark.engine)]
 def test_results_that_take_the_place_of_their_argument(
     arm: mbt.MultibodyTree, compiler: str | None, shape: tuple[int, ...]
 ) -> None:
-    """Also where results are arguments and constants, which are known before all arguments are read."""
+    """Also if results are arguments or constants, which are known before all arguments are read."""
     if compiler == "llvm":
         pytest.importorskip("llvmlite")
 
@@ -631,7 +631,7 @@ def test_no_python_frame_and_no_memory(tick: Any, states: Any) -> None:
         sys.setprofile(None)
     assert not frames
     grown = []
-    for _ in range(3):  # other threads of the process may ask for memory meanwhile
+    for _ in range(3):  # other threads of the process may allocate memory meanwhile
         tracemalloc.start()
         try:
             tick(*state, out=out)
@@ -642,7 +642,7 @@ def test_no_python_frame_and_no_memory(tick: Any, states: Any) -> None:
             grown.append(max(tracemalloc.get_traced_memory()) - before)
         finally:
             tracemalloc.stop()
-    # Of Python's calls alone, each of which makes a tuple and a dict, and of this loop.
+    # By Python's calls alone, each of which makes a tuple and a dict, and by this loop.
     assert min(grown) < 8000
     body = tick.source.partition("mbt_one")[2]
     assert "alloc" not in body
@@ -677,7 +677,7 @@ def test_pickles_and_addresses(arm: mbt.MultibodyTree, states: Any) -> None:
 
 
 def test_derivatives_of_a_controller() -> None:
-    """Against central differences of the compiled function, of the fourth order."""
+    """Against fourth-order central differences of the compiled function."""
     tree = build_tree(chain(3, 2, ("revolute",)))
     control = control_of(tree)
 
@@ -744,7 +744,7 @@ SMOOTH: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def test_every_derivative(arm: mbt.MultibodyTree) -> None:
-    """Against central differences of the fourth order, at points where nothing jumps."""
+    """Against fourth-order central differences, at points without jumps."""
 
     def function(x: Any, y: Any) -> dict[str, Any]:
         return {name: rule(x, y) for name, rule in SMOOTH.items()}
@@ -761,7 +761,7 @@ def test_every_derivative(arm: mbt.MultibodyTree) -> None:
 
 
 def test_derivatives_at_the_identity(arm: mbt.MultibodyTree) -> None:
-    """Where series stand in for 0/0, their derivatives stand in too."""
+    """Where series replace 0/0, their derivatives are used too."""
 
     def function(xi: Any) -> dict[str, Any]:
         return {"xi": mbt.math.log_se3(mbt.math.exp_se3(xi))}
@@ -855,7 +855,7 @@ def test_errors_name_the_line(arm: mbt.MultibodyTree, function: Any, message: st
     with pytest.raises(mbt.MbtError, match=message) as caught:
         mbt.compile(arm, function, arguments={"q": 6})
     assert caught.match(where)
-    # Nothing stays behind.
+    # Nothing stays in memory.
     assert F.mass_matrix(arm, np.zeros(6)).dtype == float
 
 
@@ -911,13 +911,13 @@ def test_forces_of_a_tree_are_refused(arm: mbt.MultibodyTree) -> None:
 
 
 def test_nothing_stays_behind(arm: mbt.MultibodyTree) -> None:
-    """Neither of what was compiled, nor of what was refused, nor of functions by name."""
+    """Neither compiled nor refused functions, nor functions by name."""
 
     def traces() -> list[Trace]:
         gc.collect()
         return [thing for thing in gc.get_objects() if isinstance(thing, Trace)]
 
-    before = traces()  # what errors of earlier tests still hold
+    before = traces()  # held by errors of earlier tests
     mbt.compile(arm, lambda q: F.center_of_mass(arm, q), arguments={"q": 6})
     mbt.compile(arm, "center_of_mass")
     with pytest.raises(mbt.ArgumentTypeError):
@@ -926,7 +926,7 @@ def test_nothing_stays_behind(arm: mbt.MultibodyTree) -> None:
 
 
 def test_other_threads_compute_with_doubles(arm: mbt.MultibodyTree) -> None:
-    """While one thread traces, functions of the same tree are in others what they are."""
+    """While one thread traces, functions of the same tree compute as usual in other threads."""
     found: list[Any] = []
 
     def function(q: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the reference of ForceElement names: each member called, and its meaning checked."""
+"""The reference of ForceElement: each member is called, and its meaning checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BALL = mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)
 
 
 class SpringElement(mbt.ForceElement):
-    """A linear spring between the origins of two bodies, with a damper; all hooks are here."""
+    """A linear spring between the origins of two bodies, with a damper; it defines all hooks."""
 
     def __init__(self, body1: mbt.RigidBody, body2: mbt.RigidBody, stiffness: float) -> None:
         super().__init__(body1.model_instance)
@@ -55,7 +55,7 @@ class SpringElement(mbt.ForceElement):
 
 @pytest.fixture
 def pair() -> SimpleNamespace:
-    """Two free balls and a spring between them: 3 m apart along x, moving apart at 2 m/s."""
+    """Two free balls and a spring between them: 3 m apart along x, separating at 2 m/s."""
     tree = mbt.MultibodyTree()
     a, b = (tree.add_body(mbt.RigidBody(name, BALL)) for name in "ab")
     spring = tree.add_force_element(SpringElement(a, b, 10.0))
@@ -111,7 +111,7 @@ def test_energy(pair: SimpleNamespace) -> None:
     np.testing.assert_allclose(spring.calc_non_conservative_power(context), -2.0)
     np.testing.assert_allclose(tree.calc_potential_energy(context), 45.0)
     np.testing.assert_allclose(tree.calc_conservative_power(context), -60.0)
-    # The rate of all energy is the non-conservative power.
+    # The rate of the total energy is the non-conservative power.
     rates = []
     h = 1e-5
     vdot = tree.calc_forward_dynamics(context)

@@ -1,4 +1,4 @@
-"""What the reference of Frame names: each member called, and its meaning checked."""
+"""The reference of Frame: each member is called, and its meaning checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BALL = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
 X_LP = make_pose([0.3, -0.2, 0.1], rpy=[0.1, 0.2, 0.3])
 X_PF = make_pose([-0.4, 0.5, 0.6], rpy=[-0.1, 0.7, 0.2])
 X_FQ = make_pose([0.7, 0.8, -0.9], rpy=[0.2, 0.3, -0.4])
-# What a Context has instead of X_PF.
+# The Context's value of X_PF.
 X_PF_CONTEXT = make_pose([0.2, 0.1, -0.3], rpy=[0.4, -0.3, 0.1])
 
 
@@ -75,7 +75,7 @@ def test_pose_in_body(arm: SimpleNamespace) -> None:
     np.testing.assert_array_equal(body_frame.eval_pose_in_body_frame(context), np.eye(4))
     np.testing.assert_array_equal(body_frame.calc_pose_in_body_frame(context), np.eye(4))
     np.testing.assert_array_equal(body_frame.calc_rotation_matrix_in_body_frame(context), np.eye(3))
-    # Of parameters alone: the same for another state, another one for another parameter.
+    # It depends on parameters only: same for another state, different for another parameter.
     before = F.eval_pose_in_body_frame(context)
     context.q, context.v, context.time = 2 * context.q, 3 * context.v, 4.0
     np.testing.assert_array_equal(F.eval_pose_in_body_frame(context), before)
@@ -84,7 +84,7 @@ def test_pose_in_body(arm: SimpleNamespace) -> None:
 
 
 def test_fixed_pose_in_body(arm: SimpleNamespace) -> None:
-    # The default pose, whatever a Context has instead.
+    # The default pose, whatever the Context holds.
     X_LF = X_LP @ X_PF
     np.testing.assert_allclose(arm.F.get_fixed_pose_in_body_frame(), X_LF, atol=1e-15)
     np.testing.assert_allclose(arm.F.get_fixed_rotation_matrix_in_body_frame(), X_LF[:3, :3], atol=1e-15)
@@ -130,7 +130,7 @@ def test_fixed_pose_in_body_is_of_the_scalar(arm: SimpleNamespace) -> None:
 
 
 def poses(arm: SimpleNamespace, q: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Poses in World, by hand: bodies from the tree, offsets from here."""
+    """Return poses in World: bodies from the tree, offsets computed here."""
     context = arm.context.clone()
     if q is not None:
         context.q = q
@@ -150,7 +150,7 @@ def test_pose_in_other_frames(arm: SimpleNamespace) -> None:
 def measured_in(
     arm: SimpleNamespace, q: np.ndarray, v: np.ndarray, vdot: np.ndarray, name: str, measured: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Velocity and acceleration of a frame, measured and expressed in another one, by differences in time.
+    """Return a frame's velocity and acceleration, measured and expressed in another frame, by differences.
 
     Rotations and positions come from poses alone.
     """
@@ -171,7 +171,7 @@ def measured_in(
 
 
 def expressed(arm: SimpleNamespace, X_W: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """A spatial vector that is expressed in a frame, expressed in E."""
+    """Return a spatial vector, given in a frame, expressed in E."""
     R = X_FQ[:3, :3].T @ X_W[:3, :3]
     return np.r_[R @ vector[:3], R @ vector[3:]]
 
@@ -188,7 +188,7 @@ def test_velocities(arm: SimpleNamespace) -> None:
     np.testing.assert_allclose(F.calc_spatial_velocity(context, M, E), V_MF, **close)
     relative = F.calc_relative_spatial_velocity_in_world(context, M)
     np.testing.assert_allclose(relative, V_WF - V_WM, **close)
-    # F relative to E, measured in M: E moves in M as well.
+    # F relative to E, measured in M: E also moves in M.
     V_ME = expressed(arm, poses(arm)["M"], measured_in(arm, q, v, zero, "E", "M")[0])
     np.testing.assert_allclose(F.calc_relative_spatial_velocity(context, E, M, E), V_MF - V_ME, **close)
 
@@ -256,14 +256,14 @@ def test_frame_body_poses(arm: SimpleNamespace) -> None:
     twin = tree.clone()
     with pytest.raises(mbt.ContextMismatchError):
         F.get_X_BF(twin.eval_frame_body_poses(twin.create_default_context()))
-    # The poses that were evaluated, also when parameters have changed since.
+    # The poses evaluated before, even if parameters have changed since.
     F.set_pose_in_parent_frame(context, X_PF)
     np.testing.assert_allclose(F.get_X_BF(cache), X_LF, atol=1e-15)
     np.testing.assert_allclose(F.get_X_BF(tree.eval_frame_body_poses(context)), X_LP @ X_PF, atol=1e-15)
 
 
 class Mast(mbt.Frame):
-    """A frame at the end of a mast whose height is a parameter, with all of the hooks."""
+    """A frame at the top of a mast whose height is a parameter; it defines all hooks."""
 
     def __init__(self, name: str, body: mbt.RigidBody) -> None:
         super().__init__(name, body)

@@ -89,7 +89,7 @@ def test_frames_follow_their_parent(cell: SimpleNamespace) -> None:
 def test_joints_follow_the_child_frame(cell: SimpleNamespace) -> None:
     assert cell.elbow.model_instance == cell.elbow.frame_on_child.model_instance == cell.arm
     assert cell.slide.model_instance == cell.slide.frame_on_child.model_instance == cell.tool
-    # Frames that were made for a joint are of the joint's instance.
+    # Frames made for a joint belong to the joint's instance.
     assert cell.slide.frame_on_parent.model_instance == cell.tool
 
 
@@ -146,7 +146,7 @@ def test_force_elements() -> None:
     damper = tree.add_force_element(
         mbt.LinearSpringDamper(a, [0, 0, 0], tree.world_body, [1, 0, 0], 1.0, 1.0, 1.0)
     )
-    # The joint's; that of the first body.
+    # The spring is in its joint's instance, the damper in that of its first body.
     assert spring.model_instance == arm
     assert damper.model_instance == arm
 
@@ -162,6 +162,6 @@ def test_the_world_instance_is_for_world_alone() -> None:
         tree.add_body(body)
     assert (tree.num_bodies, tree.num_frames) == (1, 1)
     assert not body.has_parent_tree
-    # What stands on World may be of its instance.
+    # Elements on World may belong to its instance.
     tree.add_frame(mbt.FixedOffsetFrame("mark", tree.world_body))
     assert tree.get_frame_by_name("mark").model_instance == mbt.world_model_instance()

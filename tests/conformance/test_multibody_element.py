@@ -1,4 +1,4 @@
-"""What Frame and ForceElement inherit from MultibodyElement: each member called, and its meaning checked."""
+"""Members that Frame and ForceElement inherit from MultibodyElement: each is called, its meaning checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BALL = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
 
 
 class Counter(mbt.ForceElement):
-    """An element without forces that declares something of every kind."""
+    """An element without forces that makes a declaration of every kind."""
 
     def __init__(self, model_instance: int | None = None) -> None:
         super().__init__(model_instance)
@@ -101,7 +101,7 @@ def test_declarations() -> None:
     other = tree.create_default_context()
     np.testing.assert_array_equal(context.get_numeric_parameter(counter.gain), [5.0, 6.0])
     np.testing.assert_array_equal(other.get_numeric_parameter(counter.gain), [3.0, 4.0])
-    # An object of each Context.
+    # One object for each Context.
     context.set_abstract_parameter(counter.label, {"unit": "A"})
     assert other.get_abstract_parameter(counter.label) == {"unit": "V"}
     with pytest.raises(mbt.AlreadyFinalizedError):
@@ -113,7 +113,7 @@ def test_declarations() -> None:
 def test_default_parameters() -> None:
     tree, counter = make_tree()
     context = tree.create_default_context()
-    # What the hook writes, not what was declared.
+    # Written by the hook, not as declared.
     np.testing.assert_array_equal(context.parameters.get_numeric_parameter(counter.gain), [3.0, 4.0])
     context.set_numeric_parameter(counter.gain, [7.0, 7.0])
     tree.set_default_context(context)
@@ -125,7 +125,7 @@ def test_default_parameters() -> None:
 
 
 class Plain(mbt.ForceElement):
-    """An element that declares parameters, and has no hook for other defaults."""
+    """An element that declares parameters, without a hook for other defaults."""
 
     def do_declare_parameters(self) -> None:
         self.gain = self.declare_numeric_parameter([1.0, 2.0])
@@ -136,7 +136,7 @@ class Plain(mbt.ForceElement):
 
 
 def test_default_parameters_without_a_hook() -> None:
-    """What was declared is written: of this element, and of no other."""
+    """The declared values are written, for this element and no other."""
     tree = mbt.MultibodyTree()
     first, second = (tree.add_force_element(Plain()) for _ in range(2))
     with pytest.raises(mbt.NotFinalizedError, match="finalize"):
@@ -148,7 +148,7 @@ def test_default_parameters_without_a_hook() -> None:
     assert parameters.get_abstract_parameter(second.label) == ["V"]
     np.testing.assert_array_equal(parameters.get_numeric_parameter(first.gain), [9.0, 9.0])
     assert parameters.get_abstract_parameter(first.label) is None
-    # Each time a copy of its own.
+    # A new copy each time.
     parameters.get_abstract_parameter(second.label).append("A")
     second.set_default_parameters(parameters)
     assert parameters.get_abstract_parameter(second.label) == ["V"]
@@ -204,7 +204,7 @@ def test_copies() -> None:
 
 
 class Watcher(mbt.ForceElement):
-    """Two cache entries, of everything and of the inputs alone, and discrete state."""
+    """Two cache entries, one that depends on everything and one on inputs alone, and discrete state."""
 
     def do_declare_discrete_state(self) -> None:
         self.state = self.declare_discrete_state([0.0])
@@ -226,7 +226,7 @@ class Watcher(mbt.ForceElement):
 
 @pytest.mark.parametrize("batch_shape", [(), (2,)])
 def test_cache_entries_and_applied_forces(batch_shape: tuple[int, ...]) -> None:
-    """An entry is kept while nothing was written, in place or not, whoever has looked at the forces."""
+    """An entry is kept until something is written, in place or not, even if forces have been read."""
     tree = mbt.MultibodyTree()
     tree.add_body(mbt.RigidBody("ball", BALL))
     watcher = tree.add_force_element(Watcher())
@@ -248,7 +248,7 @@ def test_cache_entries_and_applied_forces(batch_shape: tuple[int, ...]) -> None:
     assert watcher.num_computed == {"all": 1, "inputs": 3}
     forces.set_zero()
     assert context.eval_cache_entry(watcher.inputs) == 0.0
-    # Discrete state is not among the inputs, also after several writes; what follows from it is stale.
+    # Discrete state is not an input, even after several writes; entries that depend on it are stale.
     context.eval_cache_entry(watcher.all)
     before = dict(watcher.num_computed)
     for value in (1.0, 2.0):

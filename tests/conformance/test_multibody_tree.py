@@ -1,4 +1,4 @@
-"""What the reference of MultibodyTree names: each member called, and its meaning checked."""
+"""The reference of MultibodyTree: each member is called, and its meaning checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BALL = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
 
 @pytest.fixture
 def pendulum() -> SimpleNamespace:
-    """A point mass that hangs from a hinge about y; q = 0 is straight down. Beside it a free ball."""
+    """A point mass on a hinge about y; q = 0 is straight down. Beside it a free ball."""
     tree = mbt.MultibodyTree()
     rod = tree.add_body(mbt.RigidBody("rod", POINT_MASS))
     hinge = tree.add_joint(
@@ -242,7 +242,7 @@ def test_velocity_kinematics(pendulum: SimpleNamespace) -> None:
     vc = tree.calc_velocity_kinematics_cache(context, pc)
     np.testing.assert_allclose(vc.V_WB[pendulum.rod.node_index], [0, 1.1, 0, 0, 0, 0])
     np.testing.assert_array_equal(tree.eval_velocity_kinematics(context).V_WB, vc.V_WB)
-    # In sync with a Context is what was computed since its last write, by it or by a clone: not equal values.
+    # A cache is in sync if it was computed since the Context's last write, by it or a clone: not by values.
     tree.calc_velocity_kinematics_cache(context.clone(), pc)
     equal = tree.create_default_context()
     equal.q, equal.v = context.q, context.v
@@ -278,7 +278,7 @@ def test_acceleration_kinematics(pendulum: SimpleNamespace) -> None:
     np.testing.assert_array_equal(ac.vdot, vdot)
     np.testing.assert_allclose(pendulum.rod.get_from_spatial_acceleration_array(A_WB), [0, 2, 0, 0, 0, 0])
     np.testing.assert_allclose(pendulum.ball.get_from_spatial_acceleration_array(A_WB)[3:], [0.1, 0.2, 0.3])
-    # The output of the document: filled and returned; what was read from it before stays as it was.
+    # The documented output: filled and returned; values read from it earlier stay as they were.
     before = ac.A_WB
     assert tree.calc_acceleration_kinematics_cache(context, 2.0 * vdot, ac=ac) is ac
     np.testing.assert_array_equal(ac.A_WB, 2.0 * A_WB)
@@ -291,14 +291,14 @@ def test_acceleration_kinematics(pendulum: SimpleNamespace) -> None:
 def test_inverse_dynamics(pendulum: SimpleNamespace) -> None:
     tree, context, b = pendulum.tree, pendulum.context, pendulum.rod.node_index
     vdot = np.array([2.0, 0, 0, 0, 0, 0, 0])
-    # Gravity does not act on its own.
+    # Gravity does not act unless passed.
     tau = tree.calc_inverse_dynamics(context, vdot)
     np.testing.assert_allclose(tau[0], MASS * LENGTH**2 * 2.0)
     forces = mbt.MultibodyForces(tree)
     forces.generalized_forces[0] = 0.25
     forces.body_forces[b] = [0.0, 0.5, 0.0, 0.0, 0.0, 0.0]
     np.testing.assert_allclose(tree.calc_inverse_dynamics(context, vdot, forces)[0], tau[0] - 0.75)
-    # The reaction at the hinge of a swinging point mass, which only the motion asks for; outputs in place.
+    # The reaction at the hinge of a swinging point mass depends only on the motion; outputs in place.
     A_WB = np.full((tree.num_bodies, 6), np.nan)
     f_W = MASS * (-(1.1**2) * LENGTH * np.array([-np.sin(0.7), 0, -np.cos(0.7)]))
     f_W += MASS * 2.0 * LENGTH * np.array([-np.cos(0.7), 0, np.sin(0.7)])
@@ -327,7 +327,7 @@ def test_force_elements_contribution(pendulum: SimpleNamespace) -> None:
         forces.body_forces[pendulum.rod.node_index], [*np.cross(p_W, weight), *weight], atol=1e-14
     )
     np.testing.assert_allclose(forces.generalized_forces, [-DAMPING * 1.1, 0, 0, 0, 0, 0, 0])
-    # With caches of the caller, which must be of the present state.
+    # With the caller's caches, which must be of the present state.
     pc = tree.calc_position_kinematics_cache(context)
     vc = tree.calc_velocity_kinematics_cache(context, pc)
     again = tree.calc_force_elements_contribution(context, mbt.MultibodyForces(tree), pc=pc, vc=vc)
@@ -359,7 +359,7 @@ def test_mass_matrix_and_bias_term(pendulum: SimpleNamespace) -> None:
 
 
 def test_bias_term() -> None:
-    # Two point masses on rods in a plane. Gravity and damping have no part in C v.
+    # Two point masses on rods in a plane. Gravity and damping do not enter C v.
     tree = mbt.MultibodyTree()
     upper, lower = (tree.add_body(mbt.RigidBody(name, POINT_MASS)) for name in ("upper", "lower"))
     X_UL = make_pose([0.0, 0.0, -LENGTH])

@@ -1,4 +1,4 @@
-"""What the reference of RevoluteMobilizer names, with what it inherits: each member called, and checked."""
+"""The reference of RevoluteMobilizer, with inherited members: each is called, and its meaning checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
 
 @pytest.fixture
 def pin() -> SimpleNamespace:
-    """A link on World, another on the link by the mobilizer in question; q = 0.7 and v = 1.1 there."""
+    """A link on World, and another on it by the tested mobilizer, with q = 0.7 and v = 1.1."""
     tree = mbt.MultibodyTree()
     first = tree.add_body(mbt.RigidBody("first", BALL))
     second = tree.add_body(mbt.RigidBody("second", BALL))
@@ -37,7 +37,7 @@ def pin() -> SimpleNamespace:
 def test_constructor() -> None:
     tree = mbt.MultibodyTree()
     link = tree.add_body(mbt.RigidBody("link", BALL))
-    # Nearly a unit vector: as from a file of limited precision.
+    # Nearly a unit vector, as from a file of limited precision.
     mobilizer = mbt.RevoluteMobilizer(tree.world_frame, link.body_frame, AXIS * (1 + 5e-7))
     np.testing.assert_allclose(mobilizer.revolute_axis, AXIS, rtol=0, atol=1e-15)
     for wrong in (AXIS * (1 + 2e-6), [0, 0, 0], [1, 1, 1]):
@@ -79,7 +79,7 @@ def test_zero_state(pin: SimpleNamespace) -> None:
 
 
 def rotation(angle: float) -> np.ndarray:
-    """Rodrigues' formula."""
+    """Return a rotation by Rodrigues' formula."""
     K = np.array([[0, -AXIS[2], AXIS[1]], [AXIS[2], 0, -AXIS[0]], [-AXIS[1], AXIS[0], 0]])
     return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 

@@ -1,4 +1,4 @@
-"""Inputs that the fuzzers kept (`tools/fuzz.py`): what they found, and what reaches the most code."""
+"""Inputs that the fuzzers kept (`tools/fuzz.py`): bugs found, and inputs with the most coverage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_target_has_inputs() -> None:
 
 @pytest.mark.parametrize("target", ["urdf", "sdf", "json"])
 def test_what_the_fuzzer_makes_of_them(target: str) -> None:
-    """Without its guide, so that whoever has no `atheris` tries some, too."""
+    """Without coverage guidance, so it runs without `atheris` too."""
     rng = random.Random(1)
     inputs = [(CORPUS / name).read_bytes() for name in FILES if name.startswith(target)]
     for seed in range(30):

@@ -13,7 +13,7 @@ import mbt
 
 @dataclass
 class Robot:
-    """A description, the real robot, and what its base parameters are."""
+    """A description, the real robot, and its base parameters."""
 
     tree: Any
     real: Any
@@ -27,7 +27,7 @@ class Robot:
         return q, v, vdot, tau + noise * self.noise * rng.normal(size=tau.shape)
 
     def truth(self) -> np.ndarray:
-        """The numbers of the real robot: bodies, then viscous, Coulomb, rotor."""
+        """Return the real robot's numbers: bodies, then viscous, Coulomb, rotor."""
         rotors = [a.default_rotor_inertia * a.default_gear_ratio**2 for a in self.real.joint_actuators]
         damping = [j.default_damping for j in self.real.joints if j.num_velocities]
         dry = [e.coulomb_friction for e in self.real.force_elements if isinstance(e, mbt.JointFriction)]

@@ -37,11 +37,11 @@ def test_exact_poses_give_the_truth(arm, rng):
     np.testing.assert_allclose(found.offsets, OFFSETS, atol=1e-9)
     np.testing.assert_allclose(found.X_CW, X_CW, atol=1e-9)
     np.testing.assert_allclose(found.X_FM, X_FM, atol=1e-9)
-    # A turn of the first joint is one of the World, one of the last joint one of the marker.
+    # A rotation of the first joint is also one of World, and one of the last joint also one of the marker.
     assert found.undetermined == ("waist_w_offset", "tool_roll_w_offset")
     assert np.isinf(found.standard_errors[[12, 17]]).all()
     assert "do not determine waist_w_offset" in found.report()
-    # The tree that comes of it takes angles as measured.
+    # The calibrated tree takes angles as measured.
     np.testing.assert_allclose(measure(found.tree, q, rng), measure(arm, q + OFFSETS, rng), atol=1e-9)
     np.testing.assert_array_equal(arm.default_positions, found.tree.default_positions)
 
@@ -63,7 +63,7 @@ def test_places_that_are_known_are_not_fitted(arm, rng, known):
 
 
 def test_frames_of_joints_are_found(arm, rng):
-    """A real robot whose frames stand askew: fitted, it predicts poses that were not measured."""
+    """A real robot with tilted joint frames: the fit predicts poses that were not measured."""
     real = arm.edit()
     for joint in real.joints:
         if joint.num_velocities:
@@ -78,12 +78,12 @@ def test_frames_of_joints_are_found(arm, rng):
     assert set(found.frames) == set(names)
     predicted = measure(found.tree, other, rng, system=found.X_CW, marker=found.X_FM)
     np.testing.assert_allclose(predicted, measure(real, other, rng), atol=1e-7)
-    # Known of kinematic chains: four numbers a revolute joint, and six for each end.
+    # The known count of kinematic chains: four numbers a revolute joint, and six for each end.
     assert len(found.names) - len(found.undetermined) == 4 * 6 + 6
 
 
 def test_coverage_of_standard_errors(arm):
-    """Of 100 calibrations with noise, as many lie within one and two errors as a normal law says."""
+    """In 100 calibrations with noise, errors stay within one and two standard errors as in a normal law."""
     off, noises = [], []
     for seed in range(100):
         rng = np.random.default_rng(seed)
@@ -153,7 +153,7 @@ def test_what_does_not_fit_is_doubted(arm, rng):
 
 
 def test_poses_that_only_turn_are_not_doubted(arm, rng):
-    """A marker on the axis of the last joint, which alone moves: positions spread by their noise."""
+    """A marker on the axis of the last joint, which alone moves: positions scatter only by their noise."""
     q = np.full((30, 6), 0.3)
     q[:, 5] = rng.uniform(-2.0, 2.0, 30)
     X = measure(arm, q, rng, marker=np.eye(4), noise=(1e-4, 1e-4))

@@ -1,4 +1,4 @@
-"""What is drawn of a fit."""
+"""Drawings of a fit."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_forces_and_parameters_are_drawn(robot, rng):
     seen = np.isfinite(found.base_standard_errors)
     np.testing.assert_array_equal(errors.get_ydata(), np.flatnonzero(seen))
     np.testing.assert_array_equal(crosses.get_ydata(), np.flatnonzero(~seen))
-    # Nothing is cut off, or covers bars.
+    # Nothing is cut off or covers bars.
     for axes in figure.axes:
         for text in (axes.get_legend(), axes.xaxis.label):
             box = text.get_window_extent()
             assert figure.bbox.x0 <= box.x0
             assert box.x1 <= figure.bbox.x1
         assert axes.get_legend().get_window_extent().y0 >= axes.bbox.y1
-    # A change of nothing but rounding does not squeeze all else.
+    # A change by rounding alone does not squeeze the other bars.
     assert parameters.get_xlim()[0] > 1e-3 * np.min(errors.get_xdata())
     own = mpl.figure.Figure()
     assert found.plot(own) is own

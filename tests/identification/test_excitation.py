@@ -1,4 +1,4 @@
-"""Designed motions: their limits, their condition, and what fits of them are worth."""
+"""Designed motions: their limits, their condition numbers, and the accuracy of fits of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_design_keeps_the_limits_and_tells_the_parameters(robot):
     assert (design.q >= tree.position_lower_limits - 1e-9)[:, wide].all()
     assert (design.q <= tree.position_upper_limits + 1e-9)[:, wide].all()
     assert (np.abs(design.v) <= tree.velocity_upper_limits + 1e-3).all()
-    # As large as may be: some limit of each joint is near.
+    # As large as possible: each joint is near some limit.
     assert (np.abs(design.v).max(axis=0) > 0.8 * tree.velocity_upper_limits).any()
     np.testing.assert_allclose(design.v[0], 0.0, atol=1e-12)
     np.testing.assert_allclose(design.vdot[0], 0.0, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Designed motions that touch nothing, other criteria, progress."""
+"""Designed motions without collisions, other criteria, progress."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def obstacle(x, y):
 
 
 def information(tree, design, noise):
-    """The logarithm of the determinant of what a log of the motion tells, with NumPy."""
+    """Return the log-determinant of the information in a log of the motion, with NumPy."""
     base = tree.calc_base_parameters()
     context = tree.create_default_context()
     A = np.zeros((base.rank, base.rank))
@@ -67,7 +67,7 @@ def test_d_optimal_tells_more_in_all(crane):
     )
     assert information(crane, optimal, noise) > information(crane, condition, noise) + 0.1
     assert optimal.condition_number > condition.condition_number
-    # Without noise, in units of forces of states at random.
+    # Without noise, in units of the forces at random states.
     other = design_excitation(crane, criterion="d_optimal", **QUICK)
     assert information(crane, other, noise) > information(crane, condition, noise)
 

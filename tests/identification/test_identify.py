@@ -13,7 +13,7 @@ ALL = {"friction": "viscous+coulomb", "rotors": True}
 
 
 def plain_columns(robot, q, v, vdot):
-    """The regressor of everything, written with one state after another."""
+    """Return the regressor of all parameters, one state after another."""
     rows = []
     context = robot.tree.create_default_context()
     for i in range(len(q)):
@@ -67,7 +67,7 @@ def test_truth_lies_within_the_standard_errors(robot, rng, physical):
     [(False, 200), (True, 20), pytest.param(True, 200, marks=pytest.mark.exhaustive)],
 )
 def test_coverage_of_standard_errors(robot, physical, count):
-    """Of all experiments, as many truths lie within one, two and three errors as a normal law says."""
+    """Over all experiments, the truth lies within one, two and three errors as often as in a normal law."""
     rng = np.random.default_rng(7)
     q, v, vdot, tau = robot.log(200, rng, noise=0.0)
     sums = Accumulator(robot.tree, **ALL)
@@ -79,7 +79,7 @@ def test_coverage_of_standard_errors(robot, physical, count):
     exact, quiet = sums._b.copy(), sums._c.copy()
     off = []
     for _ in range(count):
-        # What adding a log with other noise would sum to.
+        # The sums that a log with other noise would give.
         e = robot.noise * rng.normal(size=tau.shape)
         sums._b = exact + np.einsum("njk,nj->jk", X, e)
         sums._c = quiet + (2.0 * (tau - known) * e + e * e).sum(axis=0)
@@ -88,7 +88,7 @@ def test_coverage_of_standard_errors(robot, physical, count):
     off = np.abs(off)
     assert (off < 3.0).mean() > 0.99
     if physical:
-        # Limits of physics, where near, exclude errors.
+        # Physical limits, where near, exclude errors.
         assert (off < 1.0).mean() > 0.66
         assert (off < 2.0).mean() > 0.94
     else:
@@ -120,7 +120,7 @@ def test_few_noisy_samples_give_bodies_that_exist(robot, rng):
 
 
 def test_a_fit_starts_from_a_body_that_exists():
-    """A ball stays as it is; what violates the triangle inequality becomes a body, by a margin."""
+    """A ball stays as it is; a violated triangle inequality is corrected, with a margin."""
     ball = [2.0, 0.0, 0.0, 0.0, 0.072, 0.0, 0.072, 0.0, 0.0, 0.072]
     flat = [2.0, 0.0, 0.0, 0.0, 0.072, 0.0, 0.072, 0.0, 0.0, 0.3]
     start = inside(np.array([ball, flat]), 1e-3, 0.3)
@@ -207,7 +207,7 @@ def test_a_robot_at_rest_is_reported(robot, rng):
 
 
 def test_a_joint_that_stands_is_not_told_but_for_its_weight(robot, rng):
-    """Columns that are nothing but rounding are not seen; they had finite errors, of 1e14."""
+    """Columns of mere rounding are ignored; they used to get finite errors, of 1e14."""
     q, v, vdot, _ = robot.log(300, rng)
     v[:, 0] = vdot[:, 0] = 0.0
     v[:, 3] = vdot[:, 3] = 0.0

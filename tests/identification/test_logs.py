@@ -1,4 +1,4 @@
-"""Logs that are noisy in other ways, or wrong: outliers, units, signs, delays, trees of other kinds."""
+"""Logs with other noise or with faults: outliers, units, signs, delays, trees of other kinds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = {"friction": "viscous+coulomb", "rotors": True}
 
 
 def moving_log(robot, rng, count=1500, dt=0.01):
-    """A log in the order of time, of sums of sines."""
+    """Return a log in order of time, made of sums of sines."""
     time = dt * np.arange(count)[:, None]
     frequencies, phases = rng.uniform(0.5, 5.0, (2, 5, 1, 6))
     angles = frequencies * time + phases
@@ -37,7 +37,7 @@ def test_a_good_log_leaves_no_doubt(robot, rng):
 
 
 def test_huber_withstands_outliers(robot):
-    """In 12 experiments with 5 % of wild forces, errors obey the standard errors; plain ones are larger."""
+    """In 12 logs with 5 % outliers, errors match the standard errors; those of least squares are larger."""
     plain, robust = [], []
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def test_huber_withstands_outliers(robot):
 
 
 def test_huber_solves_its_equations(robot, rng):
-    """The sum of clipped residuals, per part that is not clipped, times columns is zero."""
+    """The columns' sum weighted by clipped residuals, over the unclipped share, is zero."""
     q, v, vdot, tau = robot.log(200, rng)
     tau[::20] += 5.0
     noise = robot.noise

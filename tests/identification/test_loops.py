@@ -33,7 +33,7 @@ def log(robot):
 
 
 def log_of(tree, count, noise, rng):
-    """Return motions by forces of the motors at random: constrained dynamics gives the accelerations."""
+    """Return motions under random motor forces: constrained dynamics gives the accelerations."""
     drives = np.flatnonzero(tree.actuation_matrix.any(axis=1))
     context, log = tree.create_default_context(), []
     tree.assemble(context)
@@ -55,7 +55,7 @@ def log_of(tree, count, noise, rng):
 
 
 def test_base_parameters_are_as_many_as_motion_can_tell(robot, log):
-    # Independent: another basis of the null space, by its singular values, at other states.
+    # Independent: another basis of the null space, from singular values, at other states.
     rows, context = [], robot.create_default_context()
     for state in zip(*(array[:40] for array in log[:3]), strict=True):
         context.q, context.v = state[:2]
@@ -135,7 +135,7 @@ def test_motors_are_independent_where_they_can_be(robot):
 
 
 def test_forces_along_the_motion_are_those_of_all_joints(robot):
-    # Power of reduced forces is the power of the forces, for velocities that obey the constraints.
+    # Reduced forces have the power of the forces, for velocities that obey the constraints.
     loops, rng = Loops(robot), np.random.default_rng(2)
     q, v, vdot = loops.random_motions(5)
     context = robot.create_default_context(batch_shape=5)
@@ -165,7 +165,7 @@ def test_designed_motions_keep_loops_closed(robot):
     np.testing.assert_allclose(np.einsum("nij,nj->ni", G, design.v), 0.0, atol=1e-10)
     still = np.einsum("nij,nj->ni", G, design.vdot) + work.calc_constraint_bias(context)
     np.testing.assert_allclose(still, 0.0, atol=1e-9)
-    # Neighbours are where velocities lead: nothing jumps to another way to close the loops.
+    # Successive states follow the velocities: no jump to another closure of the loops.
     moved = work.difference_positions(design.q[:-1], design.q[1:])
     np.testing.assert_allclose(moved, 0.5 * 0.02 * (design.v[:-1] + design.v[1:]), atol=1e-3)
     tau, _ = functional.constrained_inverse_dynamics(work, design.q, design.v, design.vdot)
@@ -186,7 +186,7 @@ def test_a_designed_motion_of_a_four_bar_is_that_of_its_closed_form():
     tree = with_motors(four_bar(), ["drive"])
     design = design_excitation(tree, rng=0, starts=1, steps=4, rate=50.0, margin=1.0)
     assert np.ptp(design.q[:, 0]) > 1.0
-    # The loop closes in two ways; that of the default positions is kept.
+    # The loop closes in two ways; the result keeps that of the default positions.
     context = tree.create_default_context()
     tree.assemble(context)
     above, below = calc_four_bar_angles(design.q[:, 0]), -calc_four_bar_angles(-design.q[:, 0])
@@ -197,7 +197,7 @@ def test_a_designed_motion_of_a_four_bar_is_that_of_its_closed_form():
 
 
 def is_turned(q, expected):
-    """Return whether angles are the same, but for turns."""
+    """Return whether angles are equal up to full turns."""
     return np.abs(np.exp(1j * q) - np.exp(1j * expected)).max() < 1e-8
 
 

@@ -15,7 +15,7 @@ ALL = {"friction": "viscous+coulomb", "rotors": True}
 
 @pytest.fixture(scope="module")
 def payload_log(robot):
-    """Samples without, then with a known payload; what this needs is known, forces are measured wrongly."""
+    """Return samples without and with a known payload; only scales of the measured forces are wrong."""
     rng = np.random.default_rng(3)
     q, v, vdot, tau = robot.log(1200, rng, noise=0.0)
     loaded = robot.tree.edit()
@@ -32,7 +32,7 @@ def payload_log(robot):
 
 
 def test_scales_lie_within_their_standard_errors(robot, payload_log):
-    """In 30 experiments, scales and base parameters deviate as a normal law says."""
+    """In 30 experiments, scales and base parameters deviate as in a normal law."""
     q, v, vdot, exact, applied = payload_log
     sums = Accumulator(robot.tree, motors=True, **ALL)
     sums.add(q, v, vdot, exact, applied)
@@ -41,7 +41,7 @@ def test_scales_lie_within_their_standard_errors(robot, payload_log):
     off, off_scales = [], []
     for seed in range(30):
         noise = robot.noise * np.random.default_rng(seed).normal(size=exact.shape)
-        # What adding a log with other noise would sum to.
+        # The sums that a log with other noise would give.
         sums._motors = MotorSums.of_block(X, exact + noise, known - applied)
         found = sums.solve(physical=False, prior=0.0)
         truth = found.base.calc_values(robot.truth())
@@ -55,7 +55,7 @@ def test_scales_lie_within_their_standard_errors(robot, payload_log):
 
 
 def test_the_fit_is_the_best_one(robot, payload_log):
-    """No scale and no parameter near those found leaves less over, of forces as measured."""
+    """No nearby scales and parameters leave a smaller residual, in units of measured forces."""
     q, v, vdot, exact, applied = payload_log
     rng = np.random.default_rng(0)
     tau = exact + robot.noise * rng.normal(size=exact.shape)
@@ -77,7 +77,7 @@ def test_the_fit_is_the_best_one(robot, payload_log):
         sides = [
             cost(found.base_values + s * d_phi, found.motor_scales + s * d_k) - best for s in (-1.0, 1.0)
         ]
-        # A minimum is even; another place is not.
+        # Around a minimum the cost is symmetric; elsewhere it is not.
         assert min(sides) > 0.0
         assert abs(sides[1] - sides[0]) < 0.05 * max(sides)
 
@@ -141,7 +141,7 @@ def test_friction_that_falls_with_speed(robot):
     assert found.warnings == ()
     plain = identify(robot.tree, *log, friction="viscous+coulomb", rotors=True, transition_velocity=0.02)
     assert (plain.residual_rms > 1.3 * found.residual_rms).any()
-    # The tree found has it, and describes it to a further fit.
+    # The identified tree includes it, and passes it to a further fit.
     context = found.tree.create_default_context(batch_shape=2000)
     context.q, context.v = q, v
     predicted = found.tree.calc_inverse_dynamics(context, vdot, include_force_elements=True)

@@ -1,4 +1,4 @@
-"""Fits of real robots' descriptions, and the optimum of an independent solver."""
+"""Fits for descriptions of real robots, and the optimum of an independent solver."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ROBOTS = {
 
 
 def experiment(name, count, seed=0, noise=0.1):
-    """A description, a real robot with other masses and friction, and a log of it."""
-    # The base of the robot with legs moves freely; what it touches is known, and part of the forces.
+    """Return a description, a real robot with other masses and friction, and a log of it."""
+    # The base of the legged robot moves freely; its contacts, and some of the forces, are known.
     tree = load_robot(ROBOTS[name], **({"base": "floating"} if name == "go1" else {}))
     rng = np.random.default_rng(seed)
     real = tree.edit()
@@ -38,7 +38,7 @@ def experiment(name, count, seed=0, noise=0.1):
     real.finalize()
     q = np.array([real.random_positions(rng) for _ in range(count)])
     v, vdot = rng.normal(size=(2, count, tree.num_velocities))
-    fingers = [(x.joint0, x.joint1) for x in tree.constraints]  # of the panda: one follows the other
+    fingers = [(x.joint0, x.joint1) for x in tree.constraints]  # of the panda: one finger mimics the other
     for follower, leader in fingers:
         q[:, follower.position_start] = q[:, leader.position_start]
         for rate in (v, vdot):
@@ -47,7 +47,7 @@ def experiment(name, count, seed=0, noise=0.1):
     context.q, context.v = q, v
     tau = real.calc_inverse_dynamics(context, vdot, include_force_elements=True)
     tau += noise * rng.normal(size=tau.shape)
-    for follower, leader in fingers:  # moved by the motor of the leader
+    for follower, leader in fingers:  # driven by the leader's motor
         own = tau[:, follower.velocity_start]
         tau[:, leader.velocity_start] += own
         own[:] = 0.0
@@ -55,7 +55,7 @@ def experiment(name, count, seed=0, noise=0.1):
 
 
 def truth_of(found, real):
-    """The base parameters of the real robot."""
+    """Return the base parameters of the real robot."""
     damping, dry = np.zeros((2, real.num_velocities))
     for joint in real.joints:
         if joint.num_velocities == 1:
@@ -75,7 +75,7 @@ def test_truth_of_real_robots_lies_within_the_standard_errors(name):
     found = identify(tree, *log, friction="viscous+coulomb")
     assert mbt.math.is_physically_consistent(found.parameters).all()
     noise = np.full(tree.num_velocities, 0.1)
-    for constraint in tree.constraints:  # the noise of both is in the leader's force
+    for constraint in tree.constraints:  # the leader's force has the noise of both
         noise[constraint.joint0.velocity_start] = np.inf
         noise[constraint.joint1.velocity_start] *= np.sqrt(2.0)
     np.testing.assert_allclose(found.noise, noise, rtol=0.1)
@@ -86,7 +86,7 @@ def test_truth_of_real_robots_lies_within_the_standard_errors(name):
 
 @pytest.mark.parametrize("name", ["ur10", "panda"])
 def test_logs_without_noise_are_fitted(name):
-    """Within physics, at the default prior: data weigh 1e14 times as much as it."""
+    """Within physical limits, with the default prior: data weigh 1e14 times as much as the prior."""
     tree, real, log = experiment(name, 500, noise=0.0)
     found = identify(tree, *log, friction="viscous+coulomb")
     assert mbt.math.is_physically_consistent(found.parameters).all()
@@ -144,7 +144,7 @@ def test_the_physical_fit_is_the_optimum_of_clarabel(robot, rng, monkeypatch, na
     ):
         for column, value in entries.items():
             S[row, column] = value
-    # Least |y|^2 / 2 of all residuals y = [R, sqrt(weight)] (x - described) - r, those of the prior too.
+    # Minimize |y|^2 / 2 of all residuals y = [R, sqrt(weight)] (x - described) - r, with the prior's.
     n, places = len(x), np.flatnonzero(positive)
     rows = np.concatenate([R, np.sqrt(weight) * np.eye(n)])
     right = np.concatenate([r, np.zeros(n)]) + rows @ described
@@ -174,5 +174,5 @@ def test_the_physical_fit_is_the_optimum_of_clarabel(robot, rng, monkeypatch, na
     best = cost(np.array(solution.x)[:n])
     assert cost(start) > best + 1.0
     assert abs(cost(x) - best) < 1e-6
-    # Something is at stake: without limits the cost would be lower still.
+    # The limits matter: without them the cost would be lower still.
     assert cost(np.linalg.lstsq(rows, right, rcond=None)[0]) < best - 1e-3

@@ -1,4 +1,4 @@
-"""Payloads sample by sample, against the same fit of all samples at once."""
+"""Payloads estimated sample by sample, against the same fit of all samples at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least cost among physical parameters: bounds from below by duality, and the solver of the extra."""
+"""The least cost among physical parameters: lower bounds by duality, and the optional solver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = {"friction": "viscous+coulomb+offset", "rotors": True}
 
 
 def problems_of(monkeypatch, fit):
-    """The problems that a fit solves, and their solutions."""
+    """Return the problems that a fit solves, and their solutions."""
     seen = []
 
     def remember(problem):
@@ -28,7 +28,7 @@ def problems_of(monkeypatch, fit):
 
 
 def pseudo_inertias(pi):
-    """J = [[tr(I)/2 1 - I, m c], [m c^T, m]] of each row of ten numbers."""
+    """Return J = [[tr(I)/2 1 - I, m c], [m c^T, m]] of each row of ten numbers."""
     m, x, y, z, xx, xy, yy, xz, yz, zz = np.moveaxis(pi, -1, 0)
     sums = [(yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2]
     rows = [[sums[0], -xy, -xz, x], [-xy, sums[1], -yz, y], [-xz, -yz, sums[2], z], [x, y, z, m]]
@@ -36,10 +36,10 @@ def pseudo_inertias(pi):
 
 
 def calc_lower_bound(problem, x):
-    """What no physical parameters can undercut: the least Lagrangian, for multipliers in the dual cone.
+    """Return a lower bound of the physical cost: the least Lagrangian, for multipliers in the dual cone.
 
-    Any multipliers give a bound. Those of the barrier are good where bodies are not flat within rounding,
-    those of the slope where forces have noise.
+    Any multipliers give a bound. Those from the barrier are good unless bodies are flat to rounding,
+    those from the slope if forces have noise.
     """
     n, k = len(x), problem.num_bodies
     mu = 0.99 * _GAP / (4 * k + problem.positive.sum())
@@ -56,7 +56,7 @@ def calc_lower_bound(problem, x):
     for Z, z in ((of_slope, np.maximum(slope, 0.0)), (of_barrier, mu / np.where(problem.positive, x, 1.0))):
         multipliers = np.where(problem.positive, z, 0.0)
         multipliers[: 10 * k] = np.einsum("bij,kij->bk", Z, basis).ravel()
-        # Least of |R d - r|^2 / 2 + weight |d|^2 / 2 - multipliers (described + d).
+        # Minimum of |R d - r|^2 / 2 + weight |d|^2 / 2 - multipliers (described + d).
         root = np.sqrt(problem.weight)
         rows = np.concatenate([problem.R, root * np.eye(n)])
         d = np.linalg.lstsq(rows, np.concatenate([problem.r, multipliers / root]), rcond=1e-16)[0]
@@ -69,13 +69,13 @@ def calc_lower_bound(problem, x):
 @pytest.mark.parametrize("prior", [1e-3, 1.0])
 @pytest.mark.parametrize("count", [20, 300])
 def test_no_physical_parameters_cost_less(robot, rng, monkeypatch, noise, prior, count):
-    """Also of logs without noise, whose data weigh 1e14 times as much as the prior."""
+    """Also for logs without noise, whose data weigh 1e14 times as much as the prior."""
     log = robot.log(count, rng, noise=noise)
     ((problem, x),) = problems_of(monkeypatch, lambda: identify(robot.tree, *log, **ALL, prior=prior))
     cost = problem.calc_cost(x)
     assert np.isfinite(problem.calc_barrier(x))
     assert -1e-8 < cost - calc_lower_bound(problem, x) < 1e-6 * max(1.0, cost)
-    # The optimum is at the limit of what is physical.
+    # The optimum is on the boundary of physical parameters.
     assert np.linalg.eigvalsh(pseudo_inertias(x[: 10 * problem.num_bodies].reshape(-1, 10))).min() < 1e-3
 
 
@@ -90,7 +90,7 @@ def test_no_physical_parameters_of_other_fits_cost_less(robot, rng, monkeypatch,
 
 @pytest.mark.parametrize("shape", [(3, 5), (40, 300), (130, 140)])
 def test_ridge_is_that_of_numpy(rng, shape):
-    """In one piece, in several ones, and where a factor is too large to be cut."""
+    """In one piece, in several, and with a factor too large to be split."""
     K, e = rng.normal(size=shape), rng.normal(size=shape[0])
     both = np.concatenate([K, np.eye(shape[1])])
     z = np.linalg.lstsq(both, np.concatenate([-e, np.zeros(shape[1])]), rcond=None)[0]

@@ -1,4 +1,4 @@
-"""Filters and derivatives against what is known of the motion."""
+"""Filters and derivatives against the known motion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def floating_tree():
 
 
 def test_rates_of_a_floating_body_are_those_that_were_integrated():
-    """Velocities of sines, integrated in steps of 0.1 ms; quaternions whose signs flip at random."""
+    """Sine velocities, integrated in steps of 0.1 ms; quaternions whose signs flip at random."""
     tree = floating_tree()
     rng = np.random.default_rng(3)
     step, count = 1e-4, 20000
@@ -43,7 +43,7 @@ def test_rates_of_a_floating_body_are_those_that_were_integrated():
     log = preprocess(tree, time, q, np.zeros((len(q), 7)), cutoff=40.0)
     kept = np.searchsorted(time, log.time - 1e-9)
     np.testing.assert_allclose(log.v, v[kept], atol=3e-4)
-    # Further from the ends, where the filter forgot them.
+    # Farther from the ends, which the filter no longer feels.
     inner = slice(100, -100)
     np.testing.assert_allclose(log.v[inner], v[kept][inner], atol=2e-5)
     np.testing.assert_allclose(log.vdot[inner], vdot[kept][inner], atol=2e-3)
@@ -61,7 +61,7 @@ def test_noise_above_the_cutoff_vanishes_and_nothing_shifts(robot):
     assert np.abs(log.q - exact).max() < 1e-4
     rate = 2.0 * np.pi * np.cos(2.0 * np.pi * log.time)[:, None]
     assert np.abs(log.v - rate).max() < 1e-2
-    # 20 Hz of samples: what is left of the noise is about independent.
+    # At 20 Hz the remaining noise is about independent.
     assert np.diff(log.time) == pytest.approx(0.05)
     rest = log.tau - exact
     assert np.abs((rest[1:] * rest[:-1]).mean(axis=0) / rest.var(axis=0)).max() < 0.3
@@ -77,7 +77,7 @@ def test_delays_are_taken_out(robot, delay):
 
 
 def test_a_log_of_a_robot_identifies_it(robot, rng):
-    """Quantized, noisy and late measurements at 1 kHz, through filters, give the truth."""
+    """Quantized, noisy and late measurements at 1 kHz, after filtering, give the truth."""
     time = 0.001 * np.arange(20000)
     frequencies, phases = 2.0 * np.pi * rng.uniform(0.1, 0.7, (5, 6)), rng.uniform(0.0, 6.0, (5, 6))
     angles = frequencies * time[:, None, None] + phases

@@ -1,4 +1,4 @@
-"""Parameters from simulated motion: exact logs, noise, servos, contact, limits, and what cannot be told."""
+"""Parameters from simulated motion: exact logs, noise, servos, contact, limits, undetermined values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import mbt
 from mbt.identification import refine
 
 DT = 0.005
-# Coulomb friction, damping, what breakaway friction has more, stiffness of the spring.
+# Coulomb friction, damping, excess of the breakaway friction, stiffness of the spring.
 TRUTH = np.array([0.8, 0.3, 0.7, 6.0])
 START = np.array([0.5, 0.1, 0.3, 3.0])
 
 
 @pytest.fixture(scope="module")
 def model():
-    """A double pendulum: damping, dry friction of Stribeck's curve, and a spring."""
+    """A double pendulum with damping, dry friction with a Stribeck curve, and a spring."""
     tree = mbt.MultibodyTree()
     inboard = tree.world_body
     for name in ("upper", "lower"):
@@ -62,7 +62,7 @@ def test_exact_motion_gives_the_truth(model, rng):
 
 
 def test_coverage_with_noise(model):
-    """Noise of all states, those that segments begin with too: errors are as large as is told."""
+    """Noise in all states, also in the segments' initial ones: errors match the standard errors."""
     tree, apply = model
     off, sizes = [], []
     for seed in range(20):
@@ -89,7 +89,7 @@ def test_what_has_no_effect_has_no_error(model, rng):
 
 
 def test_limits_hold(model, rng):
-    """Where they exclude the truth, a value is at its limit, and the others are the best for it."""
+    """If limits exclude the truth, a value is at its limit, and the others are optimal given this."""
     tree, apply = model
     q, v, tau = motion(model, rng)
     asked = []
@@ -153,7 +153,7 @@ def test_gains_of_a_servo_that_follows_targets(rng):
 
 
 def test_contact_of_a_ball_that_floats(rng):
-    """Stiffness, dissipation and friction of a floor, from bounces and slips of a ball with a quaternion."""
+    """Stiffness, dissipation and friction of a floor, from bounces and slips of a free ball (quaternion)."""
     tree = mbt.MultibodyTree()
     ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     floor = mbt.PointContact(ball, [[0.0, 0.0, 0.0]], stiffness=1e3, dissipation=0.1, static_friction=0.1)
@@ -202,7 +202,7 @@ def test_wrong_arguments_are_refused(model, rng):
 
 
 def test_good_logs_leave_no_doubt_and_bad_ones_do(model, rng):
-    """Late forces, wrong steps, rest, too few iterations, values that nothing tells or a limit holds."""
+    """Late forces, wrong steps, rest, too few iterations, undetermined values or values at a limit."""
     tree, apply = model
     q, v, tau = motion(model, rng)
     q, v = q + 1e-3 * rng.normal(size=q.shape), v + 5e-3 * rng.normal(size=v.shape)

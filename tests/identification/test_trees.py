@@ -1,4 +1,4 @@
-"""Trees other than arms: bodies that float, joints with several velocities, two motors on one joint."""
+"""Trees other than arms: floating bodies, joints with several velocities, two motors on one joint."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_friction_and_rotors_of_all_kinds_of_joints_are_in_the_tree_found(floati
 
 @pytest.mark.parametrize("physical", [False, True])
 def test_a_robot_that_floats_and_stands_on_something(floating, physical):
-    """Forces at the foot are known, those of the base zero: truth within the standard errors."""
+    """Forces at the foot are known, those of the base are zero: the truth is within the standard errors."""
     real = floating.edit()
     for i, body in enumerate(real.bodies[1:]):
         body.set_default_spatial_inertia(box((1.1 + 0.1 * i) * body.default_mass))
@@ -100,7 +100,7 @@ def test_a_robot_that_floats_and_stands_on_something(floating, physical):
         applied = np.einsum("nij,ni->nj", J, push)
         noise = np.full(floating.num_velocities, 0.05)
         noise[:6] = 0.02
-        # Motors, and the base, which has none, exert what contact does not.
+        # Motors exert what contact does not; the base has no motor.
         tau = tau - applied + noise * rng.normal(size=tau.shape)
         found = identify(floating, q, v, vdot, tau, applied=applied, noise=noise, physical=physical)
         truth = found.base.calc_values(real.get_inertial_parameters())
@@ -109,13 +109,13 @@ def test_a_robot_that_floats_and_stands_on_something(floating, physical):
             real.get_inertial_parameters()[::10].sum(), rel=1e-3
         )
     assert (np.array(off) < 3.0).mean() > 0.98
-    # Without the forces of the contact the robot would seem weightless.
+    # Without the contact forces the robot would seem weightless.
     blind = identify(floating, q, v, vdot, tau, noise=noise, physical=physical)
     assert np.abs((blind.base_values - truth) / blind.base_standard_errors).max() > 100.0
 
 
 def test_forces_that_are_not_measured_weigh_nothing(floating, rng):
-    """The base of a robot that floats tells most: without it fewer numbers are seen, and no noise enters."""
+    """A floating base tells most: without it fewer parameters are found, and its noise has no effect."""
     q, v, vdot, tau = log_of(floating, 300, rng)
     noise = np.full(floating.num_velocities, 1e-3)
     noise[:6] = np.inf

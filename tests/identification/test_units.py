@@ -1,4 +1,4 @@
-"""Units of what reports say: how each number grows with the lengths of a model."""
+"""Units in reports: how each number scales with the lengths of a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mbt.identification import calibrate, identify
 from mbt.identification.columns import Columns
 from mbt.math import make_pose
 
-# By what power of a length each unit grows, times and masses fixed.
+# The power of length by which each unit scales, with times and masses fixed.
 POWERS = {
     "kg": 0, "kg m": 1, "kg m^2": 2, "N m": 2, "N": 1, "N m s/rad": 2, "N s/m": 0, "rad": 0, "m": 1,
 }  # fmt: skip
@@ -33,14 +33,14 @@ def crane(length: float = 1.0) -> mbt.MultibodyTree:
 
 
 def test_columns_grow_as_their_units() -> None:
-    """A force is a column times its number, so a column grows as the force by the number."""
+    """A force is a column times its number, so a column scales as the force over the number."""
     rng = np.random.default_rng(0)
     q, v, vdot = rng.uniform(0.5, 1.0, (3, 20, 2))
     found = []
     for length in (1.0, 2.0):
         settings = {"transition_velocity": 1e-9, "stribeck_velocity": 1e9}
         columns = Columns(crane(length), "viscous+coulomb+stribeck+offset", True, None, **settings)
-        scale = np.array([1.0, length])  # of an angle and of a shift
+        scale = np.array([1.0, length])  # of an angle and of an offset
         found.append((columns, *columns.evaluate(scale * q, scale * v, scale * vdot)))
     (columns, X, known), (_, X2, known2) = found
     assert columns.force_units == ("N m", "N")
@@ -58,7 +58,7 @@ def test_a_report_has_the_unit_of_every_number() -> None:
     context = tree.create_default_context(batch_shape=400)
     context.q, context.v = q, v
     tau = tree.calc_inverse_dynamics(context, vdot, include_force_elements=True)
-    # Friction that the model has not: the report warns of what is left over.
+    # Friction that the model lacks: the report warns of large residuals.
     tau = tau + np.array([0.1, 80.0]) * rng.normal(size=tau.shape)
     found = identify(tree, q, v, vdot, tau, friction="viscous+coulomb", rotors=True)
     report = found.report()
@@ -68,7 +68,7 @@ def test_a_report_has_the_unit_of_every_number() -> None:
     rows = [(unit.rstrip(), text) for unit, text in re.findall(line, report, re.MULTILINE)]
     assert rows.pop(0) == ("unit", "base parameter")
     assert [text for _, text in rows] == list(found.base.descriptions)
-    # By names.
+    # Numbers by name.
     endings = {
         r"I[xyz]{2}": "kg m^2", r"mc[xyz]": "kg m", r"_m": "kg", r"turn_w_viscous": "N m s/rad",
         r"slide_v_viscous": "N s/m", r"turn_w_coulomb": "N m", r"slide_v_coulomb": "N",

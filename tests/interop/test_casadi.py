@@ -1,4 +1,4 @@
-"""Functions of CasADi that call mbt: the same numbers, derivatives, in solvers too; clear errors."""
+"""Functions of CasADi that call mbt: same values, derivatives, use in solvers, clear errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def arm() -> mbt.MultibodyTree:
 
 
 def as_columns(array: Array) -> Array:
-    """Return samples (n, ...) as CasADi has them: columns, or matrices, side by side."""
+    """Return samples (n, ...) in CasADi's layout: columns, or matrices side by side."""
     if array.ndim <= 2:
         return array.T
     return np.hstack([sample.reshape(-1, sample.shape[-1]) for sample in array])
@@ -63,7 +63,7 @@ def random_state(tree: mbt.MultibodyTree, seed: int = 1) -> list[Array]:
 
 
 def flat_jacobian(J: Array, rank: int) -> Array:
-    """Return the derivative (*result, m) of a result as CasADi has it: rows by columns of the result."""
+    """Return the derivative (*result, m) of a result in CasADi's layout: rows in column-major order."""
     result = as_casadi(np.arange(float(np.prod(J.shape[:rank]))).reshape(J.shape[:rank]))
     order = result.ravel(order="F").astype(int)
     return J.reshape(order.size, J.shape[-1])[order]
@@ -94,7 +94,7 @@ def test_values_are_those_of_the_function_to_the_last_bit(tree_name: str, name: 
 
 @pytest.mark.parametrize(("tree_name", "name"), CASES)
 def test_jacobians(tree_name: str, name: str) -> None:
-    """Against numbers with derivatives of a clone of the tree; and of a batch as those of its samples."""
+    """Compare with an autodiff clone of the tree; a batch must match its samples one by one."""
     tree = get_tree(tree_name)
     if not is_defined(tree, name):
         return
@@ -105,7 +105,7 @@ def test_jacobians(tree_name: str, name: str) -> None:
     blocks = as_tuple(callback.jacobian()(*operands, *placeholders))
     of_clone = jacobians(tree, name, operands, options)
     results = as_tuple(by_position(functional, name)(tree, *operands, **options))
-    # Columns of matrices are one below the other in CasADi.
+    # CasADi stacks the columns of a matrix.
     ends = np.cumsum([x.size for x in operands])
     order = np.concatenate(
         [
@@ -138,7 +138,7 @@ def test_jacobians_against_differences(tree_name: str, name: str) -> None:
         return
     operands, options = make_arguments(tree, name)
     callback = mcasadi.make_callback(tree, name, **options)
-    # What is near a pose is none.
+    # A pose plus a small step is not a pose.
     goals = [x for x in operands if x.ndim > 1]
     operands = [x for x in operands if x.ndim == 1]
     symbols = [casadi.MX.sym(f"x{i}", x.size) for i, x in enumerate(operands)]
@@ -217,7 +217,7 @@ def test_implicit_steps_have_derivatives(arm: mbt.MultibodyTree) -> None:
 
 
 def test_parameters_are_operands(arm: mbt.MultibodyTree) -> None:
-    """Of every shape: a number, a vector, a pose; with derivatives."""
+    """Of every shape (a number, a vector, a pose), with derivatives."""
     q, v, tau = random_state(arm)
     context = arm.create_default_context()
     body, gravity = arm.bodies[3], arm.force_elements[0]
@@ -250,7 +250,7 @@ def test_parameters_are_operands(arm: mbt.MultibodyTree) -> None:
 
 
 def swing(tree: mbt.MultibodyTree, dynamics: Any, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Let an arm go from rest to rest with little force, in steps all of which are one call."""
+    """Move an arm from rest to rest with little force; one call computes all steps."""
     steps, h, n = 12, 0.05, tree.num_velocities
     problem = casadi.Opti()
     q, v = problem.variable(n, steps + 1), problem.variable(n, steps + 1)
@@ -296,7 +296,7 @@ def test_an_integrator_with_sensitivities(arm: mbt.MultibodyTree) -> None:
     np.testing.assert_allclose(full(slopes(tau))[:, 1], (ends[0] - ends[1]).ravel() / (2 * h), atol=1e-5)
 
 
-# What goes wrong ------------------------------------------------------------------------------------------
+# Errors ---------------------------------------------------------------------------------------------------
 
 
 def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
@@ -337,7 +337,7 @@ def test_errors_inside_of_solvers_have_our_words(arm: mbt.MultibodyTree) -> None
     for function in (callback, program):
         with pytest.raises(RuntimeError, match="quaternion"):
             function(np.zeros(tree.num_positions))
-    # Of several samples the others have results.
+    # In a batch, the other samples still have results.
     q = np.stack([tree.default_positions, np.zeros(tree.num_positions)], axis=1)
     both = full(mcasadi.mass_matrix(tree, q))
     assert np.isfinite(both[:, :6]).all()
@@ -361,7 +361,7 @@ def test_higher_derivatives_by_differences(arm: mbt.MultibodyTree) -> None:
 
 
 def test_lives() -> None:
-    """A callback keeps its tree; a function of CasADi keeps neither, and says so without a crash."""
+    """A callback keeps its tree alive; a CasADi function keeps neither, and raises instead of crashing."""
     tree = mbt.load_model(model_path("mbt_arm"))
     callback = mcasadi.make_callback(tree, "gravity_generalized_forces")
     wanted = functional.gravity_generalized_forces(tree, np.ones(6))
@@ -385,12 +385,12 @@ def test_pickles(arm: mbt.MultibodyTree) -> None:
     columns = (np.stack([q, -q], axis=1), np.tile(mbt.math.make_pose([0.1, 0.2, 0.3]), 2))
     again = pickle.loads(pickle.dumps(callback))
     np.testing.assert_array_equal(full(again(*columns)), full(callback(*columns)))
-    tree = pickle.loads(pickle.dumps(arm))  # callbacks stay behind
+    tree = pickle.loads(pickle.dumps(arm))  # callbacks are not pickled with the tree
     assert mcasadi.mass_matrix(tree, q).shape == (6, 6)
 
 
 def test_expressions_belong_to_their_tree(arm: mbt.MultibodyTree) -> None:
-    """Functions that are not kept by anybody stay as long as the tree."""
+    """Functions to which nobody holds a reference live as long as the tree."""
     assert mcasadi.make_callback(arm, "mass_matrix") is mcasadi.make_callback(arm, "mass_matrix")
     x = casadi.MX.sym("x", 6)
     program = casadi.Function("f", [x], [casadi.jacobian(mcasadi.center_of_mass(arm, x), x)])
@@ -448,7 +448,7 @@ def test_models_of_acados(base: str) -> None:
         wanted = np.concatenate([tree.map_velocity_to_qdot(context, v), vdot])
         np.testing.assert_allclose(full(xdot).ravel(), wanted, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(full(implicit(xdot, x, u, changed)), 0.0, atol=1e-10)
-    # Unless given, every velocity has a force.
+    # By default, every velocity has a generalized force as input.
     model, values = acados.make_model(tree, "arm")
     assert (model["u"].numel(), model["p"].numel(), values.size) == (tree.num_velocities, 0, 0)
 
@@ -467,7 +467,7 @@ def test_models_of_trees_with_constraints() -> None:
 
 
 def test_generated_code_of_a_model_compiles_and_agrees(arm: mbt.MultibodyTree, tmp_path: Path) -> None:
-    """As acados does it: C of CasADi, with the Jacobians that its integrators ask for."""
+    """As in acados: C code from CasADi, with the Jacobians that its integrators ask for."""
     if COMPILER is None:
         pytest.fail("needs a C compiler")
     model, _ = acados.make_model(arm, "arm")

@@ -1,4 +1,4 @@
-"""Trees in Crocoddyl: its numbers for the same robots, derivatives against differences, solvers that end."""
+"""Trees in Crocoddyl: its values for the same robots, derivatives against differences, solvers that end."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from support.description import Array
 from support.random_trees import CATALOGUE, every_kind
 
 pytestmark = pytest.mark.crocoddyl
-crocoddyl: Any = pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, by itself")
+crocoddyl: Any = pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, without `oracle`")
 pinocchio: Any = pytest.importorskip("pinocchio")
 mcrocoddyl: Any = pytest.importorskip("mbt.interop.crocoddyl")
 
 SHARE = Path(pinocchio.__file__).parents[4] / "share/example-robot-data/robots"
-# Of turning joints with limits, for Pinocchio has coordinates of its own for others.
+# Robots with limited revolute joints only: Pinocchio has other coordinates for unlimited ones.
 ROBOTS = [
     str(SHARE / path) for path in ("panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf")
 ]
@@ -37,7 +37,7 @@ TREES = {
 
 
 def make_costs(state: Any, nu: int, *residuals: Any) -> Any:
-    """Return costs of states, of inputs, and of more; each coordinate has a weight of its own."""
+    """Return costs of states, of inputs, and of more; each coordinate has its own weight."""
     costs = crocoddyl.CostModelSum(state, nu)
     own = isinstance(state, mcrocoddyl.StateTree)
     for i, residual in enumerate(
@@ -55,7 +55,7 @@ def make_costs(state: Any, nu: int, *residuals: Any) -> Any:
 
 
 def tree_of(model: Any) -> mbt.MultibodyTree:
-    """Return the tree of a model of Pinocchio, whose damping Crocoddyl does not know."""
+    """Return the tree of a Pinocchio model without damping, which Crocoddyl ignores."""
     model.damping[:] = 0.0
     tree = mbt.interop.from_pinocchio(model)
     return tree[0] if isinstance(tree, tuple) else tree
@@ -83,7 +83,7 @@ def run(model: Any, x: Array, u: Array | None) -> Any:
     return data
 
 
-# Its own models -------------------------------------------------------------------------------------------
+# Crocoddyl's own models -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ROBOTS)
@@ -116,7 +116,7 @@ def test_models_agree_with_those_of_crocoddyl(path: str) -> None:
 
     pose = crocoddyl.ResidualModelFramePlacement(state, frame, pinocchio.SE3(goal), nv)
     mine = mcrocoddyl.ResidualModelFramePose(own, fixed, goal)
-    # Their twists have the translation first.
+    # Pinocchio's twists have the linear part first.
     turned = np.roll(np.arange(6), 3)
     collector = crocoddyl.DataCollectorMultibody(model.createData())
     data, mine_data = pose.createData(collector), mine.createData(crocoddyl.DataCollectorAbstract())
@@ -167,7 +167,7 @@ def test_an_arm_reaches_by_the_same_inputs(solver: str) -> None:
     assert_close(inputs[1], inputs[0], 1e-6)
 
 
-# Steps of time --------------------------------------------------------------------------------------------
+# Time steps -----------------------------------------------------------------------------------------------
 
 
 def test_one_input_may_drive_several_velocities() -> None:
@@ -180,7 +180,7 @@ def test_one_input_may_drive_several_velocities() -> None:
 
 
 def make_hinge() -> mbt.MultibodyTree:
-    """An arm with a servo, damping that no explicit step holds, and limits."""
+    """Return an arm with limits, a servo, and damping too strong for explicit steps."""
     tree = mbt.MultibodyTree()
     arm = tree.add_body(mbt.RigidBody("arm", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.4)))
     joint = tree.add_joint(
@@ -284,7 +284,7 @@ def test_states(name: str) -> None:
 
 @pytest.mark.parametrize("name", TREES)
 def test_steps_are_those_of_mbt(name: str) -> None:
-    """Crocoddyl's integrator on the state of a tree gives `step` and `step_derivatives`."""
+    """Crocoddyl's integrator on a tree's state matches `step` and `step_derivatives`."""
     tree = TREES[name]()
     nq = tree.num_positions
     state = mcrocoddyl.make_state(tree)
@@ -356,7 +356,7 @@ def test_limits() -> None:
 
 
 def test_what_has_no_result_is_nan_and_solvers_end(capfd: pytest.CaptureFixture[str]) -> None:
-    """An exception inside of Crocoddyl's loops would end the process."""
+    """An exception inside Crocoddyl's loops would end the process."""
     tree = TREES["floating arm"]()
     state = mcrocoddyl.make_state(tree)
     frame = tree.bodies[-1].body_frame
@@ -381,7 +381,7 @@ def test_what_has_no_result_is_nan_and_solvers_end(capfd: pytest.CaptureFixture[
 
 
 class Faulty(mbt.ForceElement):
-    """A force element of a user who made a mistake."""
+    """A user's force element with a bug."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         raise KeyError("a mistake")
@@ -459,7 +459,7 @@ def test_errors_name_the_argument() -> None:
 
 
 def test_lives() -> None:
-    """Models, problems and solvers keep the tree, and let it go."""
+    """Models, problems and solvers keep the tree alive, and release it."""
     tree = TREES["floating arm"]()
     state = mcrocoddyl.make_state(tree)
     model = mcrocoddyl.DifferentialActionModelTree(tree, make_costs(state, 12))

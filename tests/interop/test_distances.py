@@ -1,4 +1,4 @@
-"""Distances of shapes on arrays of JAX, PyTorch and CasADi: the same numbers, and their derivatives."""
+"""Distances between shapes on arrays of JAX, PyTorch and CasADi: same values, and their derivatives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.shapes import BODY, random_shape
 
 @pytest.fixture(scope="module")
 def scene() -> mbt.CollisionModel:
-    """A box that floats, a capsule on its ball joint, and a ball on a hinge, beside a floor."""
+    """A free box, a capsule on a ball joint, and a ball on a hinge, beside a floor."""
     rng = np.random.default_rng(5)
     tree = mbt.MultibodyTree()
     box, arm, ball = (tree.add_body(mbt.RigidBody(name, BODY)) for name in ("box", "arm", "ball"))
@@ -32,7 +32,7 @@ def scene() -> mbt.CollisionModel:
 
 @pytest.fixture(scope="module")
 def q(scene: mbt.CollisionModel) -> Array:
-    """Positions, with quaternions of any length: the distances are those of the rotations they stand for."""
+    """Positions with quaternions of any norm: the distances are those of the normalized ones."""
     q = np.random.default_rng(6).normal(size=(4, scene.tree.num_positions))
     q[:, 4:7] += [2.0, 0.0, 0.0]
     return q
@@ -40,7 +40,7 @@ def q(scene: mbt.CollisionModel) -> Array:
 
 @pytest.fixture(scope="module")
 def rates(scene: mbt.CollisionModel, q: Array) -> Array:
-    """Differences along each coordinate."""
+    """Difference quotients along each coordinate."""
     h = 1e-6
     steps = h * np.eye(q.shape[1])
     ahead, behind = scene.distances(q[:, None] + steps), scene.distances(q[:, None] - steps)
@@ -105,7 +105,7 @@ def test_numbers_of_calls_tell_scenes_apart(scene: mbt.CollisionModel) -> None:
 
     calls = [call(scene), call(like()), call(like(padding=0.1)), call(like(exclude=[("box", "arm")]))]
     assert call(scene) is calls[0]
-    # The second one is equal to the first, and comes after it.
+    # The second model is equal to the first, and gets the next number.
     assert calls[1].number - calls[0].number == 1
     assert len({x.number >> 12 for x in calls}) == 3
 

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium: its own checks, its own batches, and rollouts of mbt to the last bit."""
+"""Environments of Gymnasium: its own checks, its own batches, and rollouts identical to those of mbt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ interop: Any = pytest.importorskip("mbt.interop.gymnasium")
 AutoresetMode = gymnasium.vector.AutoresetMode
 MODES = list(AutoresetMode)
 Array = np.ndarray[Any, Any]
-# Of a frame whose y axis points up.
+# Pose of a frame whose y axis points up.
 TO_XZ = mbt.math.make_pose(rpy=(np.pi / 2, 0.0, 0.0))
 
 
@@ -76,7 +76,7 @@ def leans(context: Any) -> Any:
 
 
 def shake(context: Any, rng: np.random.Generator, samples: Array) -> None:
-    """Begin somewhere near."""
+    """Start each episode in a random state."""
     assert context.batch_shape == samples.shape
     context.v = 0.3 * rng.normal(size=context.v.shape)
 
@@ -90,7 +90,7 @@ def sample_actions(envs: Any, count: int) -> Iterator[Any]:
     return (envs.action_space.sample() for _ in range(count))
 
 
-# What Gymnasium says --------------------------------------------------------------------------------------
+# Gymnasium's own checks -----------------------------------------------------------------------------------
 
 
 def make_checked_env() -> Any:
@@ -114,7 +114,7 @@ def registered() -> Iterator[str]:
 
 
 def test_the_checker_finds_nothing(registered: str) -> None:
-    """Warnings would be errors."""
+    """Warnings count as errors."""
     env = gymnasium.make(registered)
     env_checker.check_env(env.unwrapped)
     env.close()
@@ -139,7 +139,7 @@ def test_batches_are_made_by_name(registered: str) -> None:
 @every_mode
 @every_tree
 def test_it_goes_as_with_separate_environments_in_a_batch_of_gymnasium(name: str, mode: Any) -> None:
-    """Rewards, ends, infos and observations, all modes, to the last bit, which implicit steps may round."""
+    """Rewards, ends, infos and observations in all modes: identical, but for rounding of implicit steps."""
     tree = TREES[name]()
     start = tree.create_default_context(5)
     rng = np.random.default_rng(0)
@@ -180,7 +180,7 @@ def test_arrays_are_not_used_again() -> None:
     assert_same(tuple(seen), tuple(kept))
 
 
-# What mbt says --------------------------------------------------------------------------------------------
+# Checks against mbt ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
@@ -201,7 +201,7 @@ def test_an_episode_is_a_rollout(name: str, method: str) -> None:
 
 
 def make_sledge() -> tuple[mbt.MultibodyTree, mbt.ShapeContact]:
-    """A box on a floor, which a motor pushes to and fro."""
+    """Return a box on a floor that a motor pushes to and fro."""
     tree = mbt.MultibodyTree()
     inertia = mbt.SpatialInertia.solid_box_with_mass(1.0, 0.2, 0.2, 0.1)
     box = tree.add_body(mbt.RigidBody("box", inertia)).add_collision(mbt.Shape("box", (0.2, 0.2, 0.1)))
@@ -230,7 +230,7 @@ def test_shapes_touch() -> None:
     tau, options = np.stack(taus, axis=1), {"method": "implicit", "contacts": contacts}
     q, v = functional.rollout(tree, path[0][:, :3], path[0][:, 3:], tau, 5e-3, every=4, **options)
     np.testing.assert_array_equal(np.stack(path, axis=1), np.concatenate([q, v], axis=-1))
-    # It lies on the floor, where friction of 4.9 N keeps what is pushed less.
+    # It lies on the floor, where friction holds it against forces below 4.9 N.
     envs.reset()
     pushes = np.array([[-8.0], [-4.0], [0.0], [4.0], [8.0]])
     for _ in range(50):
@@ -243,7 +243,7 @@ def test_shapes_touch() -> None:
 
 
 def randomize(context: Any, rng: np.random.Generator, samples: Array) -> None:
-    """Begin with other masses, damping, friction, gravity and applied forces."""
+    """Start with other masses, damping, friction, gravity and applied forces."""
     shake(context, rng, samples)
     tree, n = context.tree, samples.size
     tree.bodies[-1].set_mass(context, rng.uniform(0.2, 2.0, n))
@@ -259,7 +259,7 @@ def randomize(context: Any, rng: np.random.Generator, samples: Array) -> None:
 
 @every_tree
 def test_each_episode_has_its_parameters_and_no_other_is_touched(name: str) -> None:
-    """Against a Context of all environments in which the same is set again when one of them begins."""
+    """Compare with a Context of all environments that gets the same settings whenever an episode begins."""
     tree, n = TREES[name](), 7
     begun: list[tuple[Array, Any]] = []
 
@@ -288,7 +288,7 @@ def test_each_episode_has_its_parameters_and_no_other_is_touched(name: str) -> N
 
 
 def test_parameters_do_not_pile_up() -> None:
-    """Every episode starts from the Context that was given."""
+    """Every episode starts from the Context that was passed."""
     tree = make_cart_pole()
 
     def double(context: Any, rng: Any, samples: Array) -> None:
@@ -303,7 +303,7 @@ def test_parameters_do_not_pile_up() -> None:
 
 def test_what_elements_declared_starts_anew() -> None:
     class Wind(mbt.ForceElement):
-        """Pushes a cart, as strongly as its parameter says."""
+        """A force on a cart, as large as its parameter."""
 
         def do_declare_force_element_parameters(self) -> None:
             self.strength = self.declare_numeric_parameter([1.0])
@@ -422,7 +422,7 @@ def test_control_makes_forces_of_actions_of_any_kind() -> None:
 
     def push(context: Any, actions: Array) -> Array:
         tau = np.zeros(context.v.shape)
-        tau[:, 0] = np.where(actions == 1, 10.0, -30.0)  # beyond the limit
+        tau[:, 0] = np.where(actions == 1, 10.0, -30.0)  # beyond the effort limit
         return tau
 
     envs = make_envs(tree, control=push, action_space=gymnasium.spaces.Discrete(2))
@@ -459,7 +459,7 @@ def test_observations_of_ones_own() -> None:
         np.testing.assert_allclose(observations, np.tile([0, 0, -0.2], (4, 1)), atol=1e-7)
 
 
-# States that are none -------------------------------------------------------------------------------------
+# Invalid states -------------------------------------------------------------------------------------------
 
 
 @every_mode
@@ -492,7 +492,7 @@ def test_an_environment_that_runs_away_ends_where_it_was(mode: Any) -> None:
     assert info == {"failed": True}
 
 
-# What is refused ------------------------------------------------------------------------------------------
+# Invalid arguments ----------------------------------------------------------------------------------------
 
 
 def no_number(*_: Any) -> str:
@@ -526,7 +526,7 @@ BAD_OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 
 def in_words(value: Any) -> str:
-    """The id of a parameter: the `str` of a function would hold an address."""
+    """Return the id of a parameter: the `str` of a function would contain an address."""
     return ", ".join(value) if isinstance(value, dict) else getattr(value, "__name__", str(value))
 
 
@@ -640,13 +640,13 @@ def test_a_copy_goes_on_alike(duplicate: Callable[[Any], Any]) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(not COUNTS, reason="asks the C library of GNU what it has given out")
+@pytest.mark.skipif(not COUNTS, reason="needs glibc, which reports allocated memory")
 def test_memory_stays_over_many_steps() -> None:
-    """Episodes begin all the time."""
+    """Episodes keep starting while memory is measured."""
     envs = make_envs(make_cart_pole(), 16, reset=randomize, terminated=leans, max_episode_steps=20)
     envs.reset(seed=0)
     actions = itertools.cycle(list(sample_actions(envs, 50)))
-    # The smallest block of the C library has 32, and one of Python counts as 16.
+    # The smallest block of the C library has 32 bytes, and a Python object counts as 16.
     assert bytes_a_call(lambda: envs.step(next(actions)), 3000) < 12
 
 
@@ -655,7 +655,7 @@ def no_reward(context: Any, actions: Any) -> float:
 
 
 def make_servo_arm(*, with_limits: bool = True) -> mbt.MultibodyTree:
-    """A servo of positions, a motor, and a servo of velocities, one behind the other."""
+    """A position servo, a motor, and a velocity servo, in series."""
     tree = mbt.MultibodyTree()
     inertia = mbt.SpatialInertia.thin_rod_with_mass(1.0, 0.5, [0, 0, 1]).shift([0, 0, 0.25])
     limits = (-0.5, 1.5) if with_limits else (-np.inf, np.inf)
@@ -690,7 +690,7 @@ def test_actions_are_targets_of_servos() -> None:
     tau[..., 1] = taken[:, np.newaxis, 1]
     q, v = tree.rollout(context, tau, 0.002, method="implicit")
     np.testing.assert_array_equal(observations, np.concatenate([q[:, -1], v[:, -1]], axis=-1))
-    # An episode begins with the targets of the Context.
+    # An episode starts with the targets of the Context.
     envs.reset()
     np.testing.assert_array_equal(envs.context.servo_positions, np.zeros((3, 3)))
 
@@ -724,6 +724,6 @@ def test_a_control_may_set_the_targets_of_servos() -> None:
     envs.reset(seed=0)
     actions = np.array([[0.3, 0.0, 0.0], [-0.3, 0.0, 0.0]])
     observations, *_ = envs.step(actions)
-    # Mirror images: both servos pull.
+    # Mirror images: both servos pull equally.
     assert observations[0, 0] > 0.001
     np.testing.assert_allclose(observations[0], -observations[1], rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Numbers by which compiled programs call mbt: those of equal calls agree in every process, and no others."""
+"""Numbers by which compiled programs call mbt: equal calls share them across processes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CALLS = "[take(tree), take(tree, 'step', dt=0.01), take(tree).linearize()]"
 
 
 def test_another_process_has_the_same_numbers_and_no_others() -> None:
-    """A tree that differs takes none of them, though it comes first there."""
+    """A different tree gets none of the numbers, even if it is created first there."""
     gc.collect()
     program = (
         "from interop.test_host_calls import *; other, tree = load(-1.62), load(); "
@@ -105,7 +105,7 @@ def test_of_equal_trees_each_has_its_own_and_another_process_may_have_any() -> N
     first, second = load(edit=edit), load(edit=edit)
     one, two = take(first), take(second)
     assert (two.number - one.number, get_call(one.number), get_call(two.number)) == (1, one, two)
-    # Of a process that had three of them.
+    # A number from a process that had three such trees.
     assert get_call(two.number + 1) is one
     numbers = one.number, two.number
     del two, second
@@ -119,7 +119,7 @@ def test_of_equal_trees_each_has_its_own_and_another_process_may_have_any() -> N
     assert two.number == numbers[1]
     del one, first
     gc.collect()
-    # The first number is that of another process as likely as not.
+    # The first number may just as well come from another process.
     assert get_call(numbers[0]) is two
 
 

@@ -1,4 +1,4 @@
-"""Inverse kinematics in JAX and PyTorch: the same positions, and derivatives that differences confirm."""
+"""Inverse kinematics in JAX and PyTorch: same positions, and derivatives that differences confirm."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def problem(tree: mbt.MultibodyTree) -> mbt.InverseKinematics:
 
 
 def solve(arm: mbt.MultibodyTree, goal: np.ndarray, X: np.ndarray | None = None) -> np.ndarray:
-    """Return the solution near Q; X is the pose of the mount, the frame that shall be at the goal."""
+    """Return the solution near Q; X is the pose of the mount, the frame that is to reach the goal."""
     ik = mbt.InverseKinematics(arm)
     ik.add_pose("tool" if X is None else "mount")
     context = arm.create_default_context()
@@ -67,12 +67,12 @@ def test_jax(arm: mbt.MultibodyTree) -> None:
     q, success = jax.jit(find)(goal)
     np.testing.assert_allclose(q, solve(arm, goal), atol=1e-14)
     assert bool(success)
-    # By a translation, and by a turn about World's z axis, as programs compute them.
+    # By a translation, and by a rotation about World's z axis, as programs compute them.
     rates = jax.jit(jax.jacobian(lambda x: find(_moved(jnp, x, goal))[0]))(jnp.zeros(4))
     for rate, d in zip(rates.T, 1e-5 * np.eye(4), strict=True):
         ends = [solve(arm, np.array(_moved(np, x, goal))) for x in (d, -d)]
         np.testing.assert_allclose(rate, (ends[0] - ends[1]) / 2e-5, rtol=1e-5, atol=1e-5)
-    # A batch of a problem with several tasks, of which one goal is out of reach.
+    # A batch for a problem with several tasks, where one goal is out of reach.
     goals = np.stack([goal, goal])
     goals[1, :3, 3] = 9.0
     ik = problem(arm)
@@ -129,7 +129,7 @@ def test_quaternions_have_derivatives_as_coordinates() -> None:
 
     q0 = q
     J = jax.jit(jax.jacobian(back))(goal)
-    # There and back: on translations this is one, on turns too.
+    # Solve, then map back: the identity on translations, and on rotations too.
     np.testing.assert_allclose(J[:, 3, :3, 3], np.eye(3), atol=1e-9)
     K = np.array([[0, -0.3, 0.2], [0.3, 0, -0.1], [-0.2, 0.1, 0]])
     change = np.zeros((4, 4))
@@ -162,7 +162,7 @@ def test_torch(arm: mbt.MultibodyTree) -> None:
 
 @pytest.mark.parametrize("library", ["jax", "torch"])
 def test_equal_problems_share_no_call(arm: mbt.MultibodyTree, library: str) -> None:
-    """Of two equal problems each keeps its own, and one that is gone leaves nothing behind."""
+    """Each of two equal problems keeps its own call, and a deleted one leaves nothing behind."""
     pytest.importorskip(library)
     from mbt.interop.inverse_calls import find_inverse_call
 

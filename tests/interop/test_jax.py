@@ -1,4 +1,4 @@
-"""Functions of mbt in programs of JAX: the same numbers, every kind of derivative, clear errors."""
+"""Functions of mbt in JAX programs: same values, every kind of derivative, clear errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ jnp: Any = pytest.importorskip("jax.numpy")
 jax.config.update("jax_enable_x64", True)
 mjax: Any = pytest.importorskip("mbt.interop.jax")
 serialize_executable: Any = pytest.importorskip("jax.experimental.serialize_executable")
-# Of a program that fails: when its results are made, or when they are waited for.
+# A failing program raises when its results are computed, or when they are waited for.
 ERRORS_OF_JAX = (jax.errors.JaxRuntimeError, ValueError)
 
 
@@ -51,7 +51,7 @@ def random_state(tree: mbt.MultibodyTree, *batch: int) -> list[Array]:
 
 @pytest.mark.parametrize(("tree_name", "name"), CASES)
 def test_values_are_those_of_the_function_to_the_last_bit(tree_name: str, name: str) -> None:
-    """Of one state, and of a batch, which a map is too."""
+    """For one state, and for a batch by `vmap`."""
     tree = get_tree(tree_name)
     for batch in [(), (2, 2)] if is_defined(tree, name) else [(2, 2)]:
         operands, options = make_arguments(tree, name, batch)
@@ -64,7 +64,7 @@ def test_values_are_those_of_the_function_to_the_last_bit(tree_name: str, name: 
 
 @pytest.mark.parametrize(("tree_name", "name"), CASES)
 def test_derivatives_forward_and_in_reverse(tree_name: str, name: str) -> None:
-    """Against numbers with derivatives of a clone of the tree: of coordinates."""
+    """Compare derivatives along coordinates with an autodiff clone of the tree."""
     tree = get_tree(tree_name)
     if not is_defined(tree, name):
         return
@@ -103,7 +103,7 @@ def test_second_derivatives(tree_name: str, name: str) -> None:
     gradient = jax.jit(jax.grad(cost))
     step = 1e-6 * np.eye(len(x))
     expected = np.stack([(gradient(x + h) - gradient(x - h)) / 2e-6 for h in step])
-    # In programs: without, each operation on arrays of each shape is compiled by itself.
+    # Jitted: otherwise JAX compiles each array operation separately for each shape.
     hessian = jax.jit(jax.hessian(cost))(x)
     np.testing.assert_allclose(hessian, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
     with pytest.raises(mbt.MbtError, match="first and second derivatives here, but no higher ones"):
@@ -137,7 +137,7 @@ def test_operands_broadcast_as_in_numpy(arm: mbt.MultibodyTree) -> None:
 
 
 def test_masses_move_the_centre_of_mass(arm: mbt.MultibodyTree) -> None:
-    """With momentum: ``A v`` has m times the velocity of the centre of mass behind its angular part."""
+    """By momentum: the linear part of ``A v`` is m times the velocity of the centre of mass."""
     q, v, _ = random_state(arm)
     context = arm.create_default_context()
     body = next(b for b in arm.bodies[1:] if b.get_mass(context) > 0.0)
@@ -158,7 +158,7 @@ def test_masses_move_the_centre_of_mass(arm: mbt.MultibodyTree) -> None:
 
 
 def test_parameters_are_operands(arm: mbt.MultibodyTree) -> None:
-    """With the regressor as the judge of inertial parameters, and differences of all others."""
+    """Check inertial parameters against the regressor, and all others against differences."""
     q, v, vdot = random_state(arm)
     context = arm.create_default_context()
     context.q, context.v = q, v
@@ -308,7 +308,7 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
 
 
 def test_an_error_inside_of_a_program_is_an_error_of_jax_with_our_words(arm: mbt.MultibodyTree) -> None:
-    """It ends neither the process nor later calls."""
+    """Neither the process nor later calls are harmed."""
     q, v, tau = random_state(arm)
     body = next(b for b in arm.bodies[1:] if b.get_mass(arm.create_default_context()) > 0.0)
     program = jax.jit(lambda m: mjax.forward_dynamics(arm, q, v, tau, parameters={body: m}))
@@ -320,7 +320,7 @@ def test_an_error_inside_of_a_program_is_an_error_of_jax_with_our_words(arm: mbt
 def test_an_error_whose_text_is_not_text_is_an_error_all_the_same(
     arm: mbt.MultibodyTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of an element of a user, for one; or results would be what was in memory."""
+    """A user's element can raise one; without an error, results would be uninitialized memory."""
     program = jax.jit(lambda q: mjax.mass_matrix(arm, q))
     q = random_state(arm)[0]
     assert np.isfinite(program(q)).all()
@@ -377,7 +377,7 @@ sys.stdout.write(repr(results))
 def test_a_program_in_another_process_computes_with_an_equal_tree_or_not_at_all(
     arm: mbt.MultibodyTree,
 ) -> None:
-    """Not with another one, which happened to be there: results were wrong, and nobody was told."""
+    """Never with a different tree that happens to be loaded: that gave wrong results without any message."""
     q = random_state(arm)[0]
     program = jax.jit(lambda q: mjax.gravity_generalized_forces(arm, q)).lower(q).compile()
     data = pickle.dumps((serialize_executable.serialize(program), q))

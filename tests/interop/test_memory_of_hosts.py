@@ -1,4 +1,4 @@
-"""Programs of JAX and PyTorch that call mbt over and over keep nothing."""
+"""JAX and PyTorch programs that call mbt repeatedly do not leak memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from support.live_memory import COUNTS, bytes_a_call
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.exhaustive,
-    pytest.mark.skipif(not COUNTS, reason="asks the C library of GNU what it has given out"),
-    # Of parts of PyTorch that it calls itself.
+    pytest.mark.skipif(not COUNTS, reason="needs glibc, which reports allocated memory"),
+    # PyTorch warns about parts of itself.
     pytest.mark.filterwarnings("ignore::DeprecationWarning:torch"),
 ]
 
@@ -69,5 +69,5 @@ def test_what_is_kept_is_counted() -> None:
 
 @pytest.mark.parametrize("make", [call_jax, call_torch, call_with_arrays_of_others])
 def test_memory_stays_over_many_calls(make: Callable[[], Callable[[], Any]]) -> None:
-    # The smallest block of the C library has 32, and one of Python counts as 16.
+    # The smallest block of the C library has 32 bytes, and a Python object counts as 16.
     assert bytes_a_call(make(), CALLS) < 12

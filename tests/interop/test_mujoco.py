@@ -24,7 +24,7 @@ def test_same_dynamics(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_same_order(name: str) -> None:
-    """Coordinates of hinges and slides have the same place; those of others begin at it."""
+    """The coordinates of every joint start at the same index."""
     model = compile_text(MODELS[name])
     tree = mbt.interop.from_mujoco(model)
     joints = [joint for joint in tree.joints if joint.num_velocities]
@@ -128,7 +128,7 @@ def test_a_joint_without_a_motor_has_an_armature() -> None:
 
 
 def test_clipping_leaves_the_torque_on_a_joint_without_a_motor() -> None:
-    """An armature alone makes an actuator that carries it; nobody drives the joint through it."""
+    """An armature alone makes an actuator that carries it, but no motor drives the joint through it."""
     for name in ("armature", "armatures"):
         tree = mbt.interop.from_mujoco(compile_text(MODELS[name]))
         tau = np.linspace(-50.0, 40.0, tree.num_velocities)
@@ -142,7 +142,7 @@ def test_actuators_with_several_controls() -> None:
     for read, source in ((mbt.interop.from_mujoco, model), (mbt.load_model, SEVERAL_CONTROLS)):
         with pytest.warns(mbt.ModelWarning, match=r"Does not act: 1 servo \(a plain motor here\)"):
             tree = read(source)
-        # The force of a direct-current motor depends on the velocity: it is no passive force.
+        # The force of a DC motor depends on the velocity, but it is not a passive force.
         assert_same_dynamics(tree, model)
         motors = [(motor.name, motor.joint.name, motor.effort_limit) for motor in tree.joint_actuators]
         assert motors == [("first", "b", 6.0), ("second", "a", np.inf), ("third", "c", 3.5)]
@@ -158,7 +158,7 @@ def test_actuators_with_several_controls() -> None:
 
 
 def test_several_outputs_of_an_actuator_on_something_else() -> None:
-    """Forces of the motors behind it are not in its place."""
+    """Forces of the motors after it keep their own places."""
     ball = '<body><joint name="ball" type="ball"/><geom size=".1"/></body>'
     text = SEVERAL_CONTROLS.replace("<actuator>", '<actuator><orientation joint="ball"/>')
     model = compile_text(text.replace("<worldbody>", f"<worldbody>{ball}"))
@@ -184,7 +184,7 @@ def test_a_bad_number_names_its_actuator(range_of: str) -> None:
 
 def test_armatures_of_several_degrees_of_freedom() -> None:
     model = compile_text(MODELS["armatures"])
-    # Along axes of World each may have its own.
+    # Along World's axes, each armature may differ.
     model.dof_armature[6:9] = [0.5, 0.6, 0.0]
     tree = mbt.interop.from_mujoco(model)
     assert_same_dynamics(tree, model)
@@ -276,7 +276,7 @@ def test_shapes_and_frames() -> None:
     assert (box.kind, box.size, box.color) == ("box", (0.2, 0.4, 0.6), (1, 0, 0, 1))
     np.testing.assert_array_equal(box.X_BG[:3, 3], [1, 2, 3])
     assert (cover.kind, cover.size, cover.color) == ("capsule", (0.1, 0.4), (0, 1, 0, 0.5))
-    # A mesh is where its own coordinates are, not at its mass centre.
+    # A mesh sits at the origin of its own coordinates, not at its mass centre.
     assert (mesh.mesh, mesh.size, mesh.color) == ("thing", (2, 2, 2), None)
     np.testing.assert_allclose(mesh.X_BG, mbt.math.make_pose([1, 0, 0]), atol=1e-12)
     np.testing.assert_allclose(

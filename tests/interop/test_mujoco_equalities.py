@@ -1,4 +1,4 @@
-"""Equalities of MuJoCo as constraints, against the residuals that MuJoCo has for them."""
+"""Equalities of MuJoCo as constraints, against MuJoCo's residuals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.oracle
 
 @pytest.mark.parametrize(("equality", "num_equations"), EQUALITIES)
 def test_residuals(equality: str, num_equations: int) -> None:
-    """Of turns MuJoCo has the sine of half the angle, where the rotation vector has the angle."""
+    """For rotations MuJoCo has the sine of half the angle, where the rotation vector has the angle."""
     model = compile_text(TWO_FREE_BODIES.format(equality))
     tree = mbt.interop.from_mujoco(model)
     (constraint,) = tree.constraints
@@ -36,7 +36,7 @@ def test_residuals(equality: str, num_equations: int) -> None:
             np.testing.assert_allclose(np.sin(angle / 2.0), half_sine, rtol=1e-12)
 
 
-# Those that hold where bodies are by default.
+# Equalities that hold at the default poses of the bodies.
 HOLDING = [equality for equality, _ in EQUALITIES if "relpose" not in equality and "site" not in equality]
 
 

@@ -1,4 +1,4 @@
-"""Servos of MuJoCo: laws of actuators with fixed gain and affine bias, compared with MuJoCo's forces."""
+"""Servos of MuJoCo: actuators with fixed gain and affine bias, compared with MuJoCo's forces."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_forces_are_those_of_mujoco(kind, joint):
 
 
 def test_forces_of_several_servos_add_up():
-    """Where no limit of the joint, which is one of each actuator here, clips their sum in MuJoCo."""
+    """Without the joint's limit, which clips their sum in MuJoCo; here each actuator has its own limit."""
     text = make_text("".join(text.format(j="hinge") for text in ACTUATORS.values()))
     compare_forces(text.replace('actuatorfrcrange="-90 90"', ""))
 
@@ -79,7 +79,7 @@ def test_gains_are_those_of_the_joint():
 
 
 def test_a_simulation_makes_the_steps_of_mujoco():
-    """MuJoCo's Euler steps, without implicit damping, are semi-implicit ones with efforts held."""
+    """MuJoCo's Euler steps without implicit damping are semi-implicit ones with constant efforts."""
     option = '<option timestep="0.001" integrator="Euler"><flag eulerdamp="disable"/></option>'
     text = ACTUATORS["position"].format(j="hinge") + ACTUATORS["force"].format(j="slide")
     model, tree, coordinates = compare_forces(make_text(text, option=option))
@@ -95,10 +95,10 @@ def test_a_simulation_makes_the_steps_of_mujoco():
 
 @pytest.mark.parametrize("kind", [kind for kind in ACTUATORS if kind != "filtered"])
 def test_implicit_steps_of_a_servo_are_those_of_mujoco_for_a_second(kind):
-    """`implicitfast` takes the damping of a servo at the end of a step, and its stiffness at the beginning.
+    """`implicitfast` takes the damping of a servo at the end of a step, and its stiffness at the start.
 
-    With ``kv + h kp`` it has the servo of mbt, whose stiffness counts at the end, too. Where a servo leaves
-    its limit MuJoCo knows of it one step later.
+    With ``kv + h kp`` it matches the servo of mbt, whose stiffness also counts at the end. Where a servo
+    leaves its limit, MuJoCo reacts one step later.
     """
     h, steps = 2e-3, 500
     option = f'<option timestep="{h}" integrator="implicitfast" gravity="0 0 0"/>'
@@ -123,7 +123,7 @@ def test_implicit_steps_of_a_servo_are_those_of_mujoco_for_a_second(kind):
         tree, tree.create_default_context(), steps * h, h, method="implicit",
         servo_positions=q_d, servo_velocities=v_d,
     )  # fmt: skip
-    assert np.abs(np.diff(expected, axis=0)).max() > 1e-4  # It moves.
+    assert np.abs(np.diff(expected, axis=0)).max() > 1e-4  # The arm moves.
     is_limited = motion.solver.saturated.any()
     assert is_limited == (kind == "force")
     tolerance = 1e-9 if not is_limited else 1e-2

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as arguments: read where they are, or refused with what to do."""
+"""Arrays of other libraries as arguments: read in place, or refused with advice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RNG = np.random.default_rng(0)
 
 
 class OfDLPack:
-    """An array that knows nothing of NumPy."""
+    """An array that supports DLPack but not NumPy."""
 
     def __init__(self, array: Any, device: int = 1) -> None:
         self.array, self.device = array, device
@@ -33,7 +33,7 @@ class OfDLPack:
 
 
 class OnGpu(OfDLPack):
-    """One that would go wrong, or cost a copy behind the scenes."""
+    """A GPU array, whose conversion would fail or hide a copy."""
 
     def __init__(self, array: Any) -> None:
         super().__init__(array, device=2)
@@ -51,7 +51,7 @@ class OnGpu(OfDLPack):
 
 
 class OfCuda:
-    """One of Numba, or of an old CuPy."""
+    """An array of Numba, or of an old CuPy."""
 
     def __init__(self, array: Any) -> None:
         self.__dict__["shape"] = array.shape

@@ -19,7 +19,7 @@ TILTED = np.array([0.6, -0.48, 0.64])
 
 
 def unbounded(axis: np.ndarray) -> Any:
-    """Pinocchio takes no axis for this type from Python but through a text."""
+    """Return such a joint, made from URDF: Pinocchio's Python API takes no axis for this type."""
     text = (
         '<robot name="r"><link name="w"/><link name="l"/><joint name="j" type="continuous"><parent link="w"/>'
         f'<child link="l"/><axis xyz="{" ".join(map(str, axis))}"/></joint></robot>'
@@ -68,7 +68,7 @@ def add_joint(model: Any, parent: int, joint: Any, name: str) -> int:
 
 
 def chain(*names: str, seed: int = 1) -> Any:
-    """A joint of each type, one after the other, and a last one; with named frames."""
+    """Return a chain of one joint of each type and a last one, with named frames."""
     pin.seed(seed)
     model = pin.Model()
     parent = 0
@@ -93,7 +93,7 @@ def random_state(model: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
 
 
 def mass_matrix(model: Any, data: Any, q: Any) -> Any:
-    """By inverse dynamics: the other way of Pinocchio is right only where joints are depth first."""
+    """From inverse dynamics: Pinocchio's `crba` is right only for joints in depth-first order."""
     rest = np.zeros(model.nv)
     gravity = pin.rnea(model, data, q, rest, rest)
     M = np.array([pin.rnea(model, data, q, rest, unit) - gravity for unit in np.eye(model.nv)])
@@ -114,12 +114,12 @@ def assert_same_dynamics(tree: mbt.MultibodyTree, model: Any, *, depth_first: bo
             assert_close(np.triu(M), np.triu(pin.crba(model, data, q)))
         gravity = coordinates.tau_to_pinocchio(context.q, -tree.calc_gravity_generalized_forces(context))
         assert_close(gravity, pin.computeGeneralizedGravity(model, data, q))
-        # Of an acceleration: it tells whether maps of accelerations are right too.
+        # With an acceleration, this also checks the maps of accelerations.
         vdot = coordinates.vdot_from_pinocchio(q, v, a)
         tau = tree.calc_inverse_dynamics(context, vdot)
         tau -= tree.calc_gravity_generalized_forces(context)
         assert_close(coordinates.tau_to_pinocchio(context.q, tau), pin.rnea(model, data, q, v, a))
-        # There and back.
+        # Convert there and back.
         assert_close(coordinates.q_to_pinocchio(context.q), q)
         assert_close(coordinates.v_to_pinocchio(context.q, context.v), v)
         assert_close(coordinates.vdot_to_pinocchio(context.q, context.v, vdot), a)
@@ -152,7 +152,7 @@ def test_same_dynamics_of_each_joint(name: str) -> None:
 
 def test_same_dynamics_of_all_joints() -> None:
     model = chain(*JOINTS)
-    # Branches, which are added later than what comes after them.
+    # Branches, added after joints that come later in depth-first order.
     pin.seed(3)
     for parent in (3, 1, 10):
         add_joint(model, parent, pin.JointModelRX(), f"branch{parent}")
@@ -207,7 +207,7 @@ def test_armatures_and_limits() -> None:
 
 
 def test_armatures_of_several_degrees_of_freedom() -> None:
-    """Of rotations, where all axes have the same; and of the turn of a planar joint."""
+    """Of rotations, where all axes share one value, and of the rotation of a planar joint."""
     model = chain("FreeFlyer", "Spherical", "Planar", "Translation", "Universal")
     armature = np.zeros(model.nv)
     armature[3:6], armature[6:9], armature[11] = 0.4, 0.2, 0.3
@@ -247,7 +247,7 @@ def test_a_model_of_urdf() -> None:
     assert [j.name for j in tree.joints] == [j.name for j in own.joints if j.num_velocities]
     context, wanted = tree.create_default_context(), own.create_default_context()
     context.q = wanted.q = np.linspace(-1, 1, tree.num_positions)
-    # Pinocchio leaves the rotors out.
+    # Pinocchio leaves rotors out.
     bodies = np.ones((tree.num_velocities, tree.num_velocities)) - np.eye(tree.num_velocities)
     assert_close(bodies * tree.calc_mass_matrix(context), bodies * own.calc_mass_matrix(wanted))
     for joint in tree.joints:

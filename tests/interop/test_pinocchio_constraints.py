@@ -1,4 +1,4 @@
-"""Constraints of Pinocchio beside a model become those of the tree."""
+"""Constraints given along with a Pinocchio model become constraints of the tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.oracle
 
 
 def closed_model() -> tuple[Any, Any, Any, Any]:
-    """A humanoid, positions, and placements on the ends of both arms that coincide there."""
+    """A humanoid, positions, and placements on the ends of both arms that coincide at these positions."""
     pin.seed(3)
     model = pin.buildSampleModelHumanoid()
     data, q = model.createData(), pin.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq))
@@ -46,7 +46,7 @@ def test_they_hold_at_the_same_positions_and_resist_the_same_motions(kind: str) 
     (own,) = tree.constraints
     assert own.num_equations == constraint.residualSize()
     np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=1e-12)
-    # The motion of the second frame in the first, by Pinocchio: translation first.
+    # Velocity of the second frame in the first, by Pinocchio: linear part first.
     steps = 1e-6 * np.eye(model.nv)
     theirs = [relative_pose(model, pin.integrate(model, q, step), joints, placements) for step in steps]
     units = coordinates.v_from_pinocchio(np.tile(q, (model.nv, 1)), np.eye(model.nv)).T

@@ -1,4 +1,4 @@
-"""Messages of ROS as dictionaries: by name, in any order, there and back."""
+"""ROS messages as dictionaries: matched by name, in any order, in both directions."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def arm() -> mbt.MultibodyTree:
 
 @pytest.fixture(scope="module")
 def gripper() -> mbt.MultibodyTree:
-    """From a `robot_description`, which is the text, with meshes of a package that is not here."""
+    """Load a gripper from the text of `robot_description`, with meshes of a package that is not installed."""
     description = GRIPPER.format(links="".join(map(LINK.format, LINKS)))
     with pytest.warns(mbt.ModelWarning, match="mimic"):
         return mbt.load_model(description, base="floating")
 
 
 def as_object(message: Any) -> Any:
-    """Return a message as rclpy has it: attributes, arrays of floats."""
+    """Return a message in the form of rclpy: attributes, arrays of floats."""
     if isinstance(message, dict):
         return SimpleNamespace(**{key: as_object(value) for key, value in message.items()})
     if isinstance(message, list) and message and isinstance(message[0], float):

@@ -19,7 +19,7 @@ AutoresetMode = gymnasium.vector.AutoresetMode
 
 
 def make_envs(**options: Any) -> Any:
-    """Arms that fall: their episodes end after four actions, or earlier where they move fast."""
+    """Arms that fall: episodes end after four actions, or earlier for arms that move fast."""
     from mbt.interop.gymnasium import VectorEnv
 
     tree = mbt.load_model(mbt.models.model_path("mbt_arm"), actuators="all")
@@ -61,7 +61,7 @@ def test_steps_are_those_of_the_environments() -> None:
 
 
 def test_an_algorithm_learns_with_them() -> None:
-    """Whatever it learns: two updates of PPO, through the wrapper that counts episodes."""
+    """The result does not matter: two updates of PPO, through the wrapper that counts episodes."""
     from stable_baselines3 import PPO
 
     envs = vec_env.VecMonitor(interop.as_sb3(make_envs(normalized_actions=True)))

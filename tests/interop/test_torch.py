@@ -1,4 +1,4 @@
-"""Functions of mbt on tensors of PyTorch: the same numbers, derivatives that its own checks accept."""
+"""Functions of mbt on PyTorch tensors: same values, derivatives that its own checks accept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from support.host_cases import (
 
 pytestmark = [
     pytest.mark.engine,
-    # Of parts of PyTorch that it calls itself.
+    # PyTorch warns about parts of itself.
     pytest.mark.filterwarnings("ignore::DeprecationWarning:torch"),
 ]
 torch: Any = pytest.importorskip("torch", reason="needs the extra `torch`: pip install '.[torch]'")
@@ -60,7 +60,7 @@ def test_values_are_those_of_the_function_to_the_last_bit(tree_name: str, name: 
 
 @pytest.mark.parametrize(("tree_name", "name"), CASES)
 def test_derivatives_forward_and_in_reverse(tree_name: str, name: str) -> None:
-    """Against numbers with derivatives of a clone of the tree: of coordinates."""
+    """Compare derivatives along coordinates with an autodiff clone of the tree."""
     tree = get_tree(tree_name)
     if not is_defined(tree, name):
         return

@@ -1,4 +1,4 @@
-"""Rollouts as data sets of xarray: names, units, axes; in files of Zarr; of arrays of dask."""
+"""Rollouts as xarray data sets: names, units, axes; in Zarr files; from dask arrays."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_names_units_and_times(arm: mbt.MultibodyTree) -> None:
 
 
 def test_it_is_what_a_trajectory_makes(arm: mbt.MultibodyTree) -> None:
-    """Of the same motion: names, axes and numbers."""
+    """The same motion gives the same names, axes and values."""
     for batch in ((), (4,), (2, 3)):
         context = arm.create_default_context(batch)
         trajectory = mbt.simulate(arm, context, 0.3, 0.01, method="rk4", every=10).to_xarray()
@@ -83,7 +83,7 @@ def test_what_is_refused(arm: mbt.MultibodyTree) -> None:
             interop.as_dataset(*arguments, **options)
 
 
-# Files, and what is computed later --------------------------------------------------------------------------
+# Files and deferred computation -----------------------------------------------------------------------------
 
 
 @needs_zarr

@@ -48,7 +48,7 @@ def make_problem(arm, scene, task="position", at_least=MARGIN):
 
 
 def reachable(arm, scene, count, seed=0):
-    """Positions without contact."""
+    """Return positions without contact."""
     q = np.random.default_rng(seed).uniform(-2, 2, (4 * count, arm.num_positions))
     return q[scene.is_free(q, margin=MARGIN)][:count]
 
@@ -59,7 +59,7 @@ def test_solutions_keep_distances(arm, scene, task):
     goals = X if task == "pose" else X[:, :3, 3]
     plain = make_problem(arm, None, task).solve([goals], seeds=256)
     found = make_problem(arm, scene, task).solve([goals], seeds=256)
-    # Without the distance some would be in the way.
+    # Without the distance, some solutions would collide.
     assert not scene.is_free(plain.q[plain.success], margin=MARGIN).all()
     assert found.success.all()
     assert scene.is_free(found.q, margin=MARGIN).all()
@@ -69,7 +69,7 @@ def test_solutions_keep_distances(arm, scene, task):
         assert np.abs(there - X).max() < 1e-3
         error = functional.pose_error(arm, found.q, "tool", X)
         assert np.allclose(found.error, error, atol=1e-9)
-    # What was free already stays as it was.
+    # Solutions that were already free are unchanged.
     same = plain.success & scene.is_free(plain.q, margin=MARGIN)
     assert np.array_equal(found.q[same], plain.q[same])
 
@@ -86,20 +86,20 @@ def test_a_goal_of_a_batch_gets_the_same_as_alone(arm, scene):
 
 
 def test_a_goal_inside_an_obstacle_is_no_success(arm):
-    # The tool is on the hand, whose capsule cannot leave the ball if the tool is at its middle.
+    # The tool is on the hand, whose capsule cannot leave the ball while the tool is at the ball's centre.
     hand = functional.frame_pose(arm, np.zeros(6), "tool")[:3, 3]
     ball = mbt.Shape("sphere", [0.3], mbt.math.make_pose(hand), name="ball")
     scene = mbt.CollisionModel(arm, [("hand", "ball")], obstacles=[ball])
     found = make_problem(arm, scene).solve([hand])
     assert not found.success
-    # The task is met by what is returned, as far from the ball as was found.
+    # The result meets the task, as far from the ball as was found.
     assert np.abs(found.error).max() < 1e-4
     assert not scene.is_free(found.q)
     assert make_problem(arm, None).solve([hand]).success
 
 
 def slide():
-    """A ball on two crossed sliders and a third one, that its place does not depend on all of."""
+    """A ball on two crossed sliders and a redundant third one."""
     tree = mbt.MultibodyTree()
     inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
     inboard = tree.world_body
@@ -123,7 +123,7 @@ def test_solutions_are_pushed_apart_where_no_attempt_is_free():
     assert found.success
     d = scene.distances(found.q)
     assert MARGIN <= d[0] < MARGIN + 1e-5
-    # Not farther than needed: two balls of 0.1 m, and the margin.
+    # No farther than needed: two balls of 0.1 m, and the margin.
     assert np.allclose(found.q[0], 0.01 - 0.22, atol=1e-5)
     assert np.allclose(found.q[0] + found.q[2], 0.0, atol=1e-4)
 
@@ -136,7 +136,7 @@ def make_problem_of_slide(tree, scene):
 
 
 def test_compromises_of_mechanisms_keep_distances_and_no_more():
-    """A goal above a post, out of the plane: the nearest place on the circle that the last cart keeps to."""
+    """A goal above a post, out of the plane: the last cart stops at the nearest allowed point."""
     tree = slide().edit()
     tree.add_constraint(mbt.CouplerConstraint("half", tree.joints[0], tree.joints[2], gear_ratio=0.5))
     tree.finalize()
@@ -163,11 +163,11 @@ def test_all_solutions_keep_distances(arm, scene):
     assert (counts[:, 0] < counts[:, 2]).any()
 
 
-# Velocities.
+# Velocities
 
 
 def reference_step(arm, scene, q, goal, dt, damping, at_least):
-    """The same least squares by SLSQP, with all pairs as inequalities."""
+    """Solve the same least squares by SLSQP, with all pairs as inequalities."""
     e = goal - functional.frame_pose(arm, q, "tool")[:3, 3]
     J = functional.frame_jacobian(arm, q, "tool")[3:]
     weight = damping * (np.linalg.norm(e) + 1e-6)
@@ -189,7 +189,7 @@ def reference_step(arm, scene, q, goal, dt, damping, at_least):
 
 
 def test_velocities_are_least_squares_with_distances_as_inequalities(arm, monkeypatch):
-    """The first rows: those of where a step leads are left away."""
+    """Only with the rows of the current state; those of the state after the step are left out."""
     monkeypatch.setattr(distances, "_ROUNDS", 0)
     rng = np.random.default_rng(11)
     held = np.zeros(13, int)
@@ -205,12 +205,12 @@ def test_velocities_are_least_squares_with_distances_as_inequalities(arm, monkey
         q = rng.uniform(-2, 2, 6)
         goal = functional.frame_pose(arm, q, "tool")[:3, 3] + rng.uniform(-0.3, 0.3, 3)
         d, J = obstructed.distances(q, jacobian=True)
-        # Of every other one the nearest pair is too near.
+        # In every other problem the nearest pair is too near.
         at_least = np.sort(d)[i % 2] - 0.002
         x = make_problem(arm, obstructed, at_least=at_least).velocities(q, [goal], 0.5) * 0.5
         wanted, cost = reference_step(arm, obstructed, q, goal, 0.5, 1.0, at_least)
         if (d + J @ wanted - at_least).min() < -1e-8:
-            continue  # Velocity limits forbid it.
+            continue  # Velocity limits forbid the distance.
         slack = d + J @ x - at_least
         assert slack.min() > -1e-9
         assert cost(x) <= cost(wanted) + 1e-9 * abs(cost(wanted))
@@ -221,7 +221,7 @@ def test_velocities_are_least_squares_with_distances_as_inequalities(arm, monkey
 
 
 def test_a_loop_of_velocities_stops_before_obstacles(arm, scene):
-    """Goals in the obstacles: the arm comes close, and not closer."""
+    """Goals inside the obstacles: the arm comes close, but not closer than allowed."""
     ik = make_problem(arm, scene)
     nearest = []
     for q in reachable(arm, scene, 6, seed=8):
@@ -234,7 +234,7 @@ def test_a_loop_of_velocities_stops_before_obstacles(arm, scene):
 
 
 def test_a_capsule_flat_on_a_wall_comes_to_rest():
-    """Now one end of it is the nearest, now the other one: rows of the state alone would let it through."""
+    """Its two ends take turns at being nearest: rows of the current state alone would let it through."""
     tree = mbt.load_model(model_path("mbt_arm")).edit()
     tree.get_body_by_name("hand").add_collision(
         mbt.Shape("capsule", [0.05, 0.2], mbt.math.make_pose([0, 0, 0.1]))
@@ -257,7 +257,7 @@ def test_a_pair_that_is_too_near_moves_apart_by_the_gain():
     post = mbt.Shape("sphere", [0.1], mbt.math.make_pose([0.1, 0.0, 0.0]), name="post")
     scene = mbt.CollisionModel(tree, [("cart2", "post")], obstacles=[post])
     ik = make_problem_of_slide(tree, scene)
-    q = np.zeros(3)  # 0.1 m deep, 0.12 m are missing
+    q = np.zeros(3)  # penetrates by 0.1 m, so 0.12 m are missing
     v = ik.velocities(q, [[0.0, 0.0, 0.0]], 0.1, gain=0.5)
     assert np.allclose(scene.distance_jacobian(q) @ v * 0.1, 0.06, atol=1e-9)
     for _ in range(60):
@@ -296,7 +296,7 @@ def test_batches_of_velocities_equal_single_states(arm, scene):
 
 
 def test_threads_share_a_problem(arm, scene):
-    """Other threads come in while distances are computed: each has its own rows and goals."""
+    """Other threads compute distances at the same time: each has its own rows and goals."""
     ik = make_problem(arm, scene)
     q = reachable(arm, scene, 8)
     goals = functional.frame_pose(arm, q, "tool")[:, :3, 3] + 0.1

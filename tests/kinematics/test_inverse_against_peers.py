@@ -1,4 +1,4 @@
-"""What inverse kinematics calls a success, judged by Pinocchio's forward kinematics."""
+"""Successes of inverse kinematics, checked with Pinocchio's forward kinematics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_successes_are_what_pinocchio_sees() -> None:
         x = np.empty(model.nq)
         for name, angle in zip(names, q, strict=True):
             joint = model.joints[model.getJointId(name)]
-            # Joints that turn without end are cosine and sine there.
+            # Pinocchio represents unlimited revolute joints by cosine and sine.
             x[joint.idx_q : joint.idx_q + joint.nq] = (
                 [angle] if joint.nq == 1 else [np.cos(angle), np.sin(angle)]
             )
@@ -44,7 +44,7 @@ def test_successes_are_what_pinocchio_sees() -> None:
 
 
 def test_best_compromises_are_those_of_scipy() -> None:
-    """Out of reach: the nearest that SciPy finds from many starts is not nearer."""
+    """Goals out of reach: SciPy, from many starts, finds nothing nearer."""
     optimize = pytest.importorskip("scipy.optimize")
     tree = mbt.load_model(model_path("mbt_arm"))
     rng = np.random.default_rng(5)
@@ -74,7 +74,7 @@ def test_best_compromises_are_those_of_scipy() -> None:
 
 
 def test_which_compromise_is_the_best_shows_late() -> None:
-    """A pose out of reach whose best two compromises differ by 6e-5: who stops early takes the other one."""
+    """A pose out of reach whose best two compromises differ by 6e-5: stopping early gives the wrong one."""
     optimize = pytest.importorskip("scipy.optimize")
     tree = mbt.load_model(model_path("mbt_arm"))
     rng = np.random.default_rng(7)
@@ -103,7 +103,7 @@ def test_which_compromise_is_the_best_shows_late() -> None:
 
 
 def walker() -> str:
-    """Two legs of three joints on a trunk; the toes of one follow its ankle."""
+    """Two legs of three joints on a trunk; the toes of one foot mimic its ankle."""
     inertial = (
         '<inertial><origin xyz="0.01 0.02 -0.1"/><mass value="{}"/>'
         '<inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -134,7 +134,7 @@ def walker() -> str:
 
 
 def test_limits_mimics_and_several_tasks_are_what_pinocchio_sees() -> None:
-    """A free base, both feet, the trunk and the centre of mass, with joints that follow others."""
+    """A free base with tasks for feet, trunk and centre of mass, and joints that mimic others."""
     pin = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
     text = walker()
     with pytest.warns(mbt.ModelWarning, match="mimics"):

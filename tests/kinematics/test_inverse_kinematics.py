@@ -1,4 +1,4 @@
-"""Inverse kinematics, checked by forward kinematics written down here once more."""
+"""Inverse kinematics, checked by forward kinematics rewritten here."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def urdf() -> str:
 
 
 def forward(q: np.ndarray) -> np.ndarray:
-    """Pose of the last link, by Rodrigues' formula."""
+    """Return the pose of the last link, by Rodrigues' formula."""
     X = np.eye(4)
     for (p, a), angle in zip(JOINTS, q, strict=True):
         K = np.cross(np.eye(3), np.array(a, float))
@@ -56,7 +56,7 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> mbt.MultibodyTree:
     path.write_text(urdf())
     loaded = mbt.load_model(path)
     tree = getattr(loaded, "tree", loaded)
-    # URDF leaves the root free unless it is welded.
+    # In URDF the root is free unless it is welded.
     assert tree.num_positions == 6, tree.num_positions
     return tree
 
@@ -91,7 +91,7 @@ def test_a_single_goal_is_one_of_a_batch(arm: mbt.MultibodyTree) -> None:
 
 
 def test_problems_of_some_frames_are_kept(arm: mbt.MultibodyTree) -> None:
-    """What is kept changes no result, is not of a copy, and does not grow with the number of frames."""
+    """A kept problem changes no result, is not shared with copies, and their number is bounded."""
     tree, q = pickle.loads(pickle.dumps(arm)), np.full(6, 0.3)
     functional.frame_pose(tree, q, "l6")
     unused = pickle.dumps(tree)
@@ -207,7 +207,7 @@ def test_relative_pose(arm: mbt.MultibodyTree) -> None:
     wanted = np.linalg.inv(A) @ B
     found = ik.solve([wanted])
     assert found.success.all()
-    # Joints outside of the two stay where they were.
+    # Joints outside the chain between the two frames are unchanged.
     assert np.all(found.q[:, [0, 1, 5]] == arm.default_positions[[0, 1, 5]])
 
 

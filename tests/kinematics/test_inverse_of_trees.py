@@ -16,7 +16,7 @@ RIGHT, TIGHT = 1e-3, 1e-4
 
 
 def chain_with(kind: str, seed: int) -> mbt.MultibodyTree:
-    """Three hinges, a joint of this kind, and three hinges more."""
+    """Three hinges, a joint of this kind, and three more hinges."""
     rng = np.random.default_rng(seed)
     tree = mbt.MultibodyTree()
     inboard = tree.world_body
@@ -42,7 +42,7 @@ def test_joints_of_every_type_reach(kind: str) -> None:
     found = functional.inverse_kinematics(tree, "b6", goal)
     assert found.success
     assert_pose(tree, found.q, "b6", goal)
-    # One of these joints alone moves the body behind it.
+    # Only one of these joints moves the body after it.
     ik = mbt.InverseKinematics(tree)
     ik.add_relative_pose("b2", "b3")
     goal = np.linalg.inv(functional.frame_pose(tree, there, "b2")) @ functional.frame_pose(tree, there, "b3")
@@ -92,7 +92,7 @@ def test_loops_stay_closed(name: str) -> None:
     assert found.success
     assert np.abs(functional.constraint_errors(tree, found.q)).max() <= 1e-8
     assert np.linalg.norm(found.error) <= RIGHT
-    if dofs < 6:  # the legs of the other one have no limits
+    if dofs < 6:  # the other mechanism's legs have no limits
         lost = ik.solve([goal + np.array([0.0, 0.0, 3.0])], seeds=8)
         assert not lost.success
         assert np.abs(functional.constraint_errors(tree, lost.q)).max() <= 1e-8
@@ -140,7 +140,7 @@ def test_mimics_hold() -> None:
     assert np.all(np.abs(found.q) <= 2.0)
     for x, goal in zip(found.q, goals, strict=True):
         assert_pose(tree, x, "b6", goal)
-    # Out of reach, with the error that SciPy finds for the dofs that are left.
+    # Out of reach, with the error that SciPy finds for the remaining dofs.
     ik = mbt.InverseKinematics(tree)
     ik.add_position("b6")
     places = np.random.default_rng(4).normal([2.0, 0.0, 1.0], size=(6, 3))
@@ -157,7 +157,7 @@ def test_mimics_hold() -> None:
         return functional.frame_pose(tree, q, "b6")[:3, 3] - place
 
     for i in others:
-        # Slow at limits, but half of such starts and more end within a micrometre of the best of twenty.
+        # SciPy is slow at limits, but over half of such starts end within a micrometre of the best of twenty.
         ends = [
             optimize.least_squares(miss, x, bounds=(-1.8, 2.0), args=(places[i],), xtol=1e-12)
             for x in np.random.default_rng(i).uniform(-1.7, 1.7, (6, 6))
@@ -222,7 +222,7 @@ def test_starts_beyond_limits_are_told() -> None:
     np.testing.assert_allclose(found.q, 0.9, atol=1e-4)
     one = ik.solve([[1.0, 0.0, 0.0]], [2.0])
     assert one.start_moved
-    # A locked joint stays where it is, wherever that may be.
+    # A locked joint keeps its position, whatever that is.
     context = tree.create_default_context()
     context.q = [1.5]
     tree.get_joint_by_name("j").lock(context)
@@ -245,12 +245,12 @@ def test_threads_give_the_same_bits() -> None:
     for other in results[1:]:
         assert np.array_equal(other.q, results[0].q)
         assert np.array_equal(other.num_steps, results[0].num_steps)
-    # A goal alone is solved from the same start, but not with the same neighbours.
+    # A single goal is solved from the same start, but without the same neighbours.
     assert functional.inverse_kinematics(tree, "b6", goals[3], rng=5).success
 
 
 def test_many_tasks_of_a_free_body() -> None:
-    """Two feet stay, the center of mass moves, a hand reaches: with posture, and a base that floats."""
+    """Two feet stay, the center of mass moves, a hand reaches; with a posture task and a floating base."""
     tree = mbt.MultibodyTree()
     base = tree.add_body(mbt.RigidBody("base", BODY))
     tips = []
@@ -291,7 +291,7 @@ def test_many_tasks_of_a_free_body() -> None:
         assert_pose(tree, x, tips[1], feet[1])
         assert np.linalg.norm(functional.center_of_mass(tree, x)[:2] - center[:2]) <= TIGHT
         assert np.linalg.norm(functional.frame_pose(tree, x, tips[2])[:3, 3] - hand) <= TIGHT
-    # Feet that shall be at two places at once.
+    # Feet that would have to be in two places at once.
     ik = mbt.InverseKinematics(tree)
     ik.add_position(tips[0])
     ik.add_position(tips[0])

@@ -1,4 +1,4 @@
-"""Contexts of batches in inverse kinematics: each sample gets what it would get alone."""
+"""Batched Contexts in inverse kinematics: each sample gets the same result as alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def arm() -> mbt.MultibodyTree:
 
 @pytest.fixture(scope="module")
 def batch(arm: mbt.MultibodyTree) -> mbt.Context:
-    """Three mounts."""
+    """Return a Context with three mounts."""
     poses = np.tile(np.eye(4), (3, 1, 1))
     poses[:, 2, 3] = [0.0, 0.01, 0.02]
     context = arm.create_default_context(batch_shape=(3,))
@@ -60,7 +60,7 @@ def test_solutions(arm: mbt.MultibodyTree, ik: mbt.InverseKinematics, batch: mbt
             for name in ("q", "success", "error", "num_steps", "start_moved"):
                 assert np.array_equal(getattr(found, name)[k, i], getattr(one, name))
     assert np.abs(found.q[0, 0] - found.q[0, 1]).max() > 1e-3
-    # What all samples have in common is one batch; a generator draws once.
+    # What all samples share forms one batch, for which a generator draws once.
     same = arm.create_default_context(batch_shape=(3,))
     same.q = Q + 0.05
     one = ik.solve([goal], Q + 0.05, rng=np.random.default_rng(1))
@@ -115,7 +115,7 @@ def test_derivatives(arm: mbt.MultibodyTree, ik: mbt.InverseKinematics, batch: m
 
 
 def test_copies_of_a_context_at_many_states_keep_disabled_constraints() -> None:
-    """Derivatives are computed in them."""
+    """The copies are used to compute derivatives."""
     from mbt.scalars.repeated_context import repeat_context
     from support.linkages import four_bar
 

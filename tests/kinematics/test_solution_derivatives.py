@@ -1,4 +1,4 @@
-"""Derivatives of solutions: beside solutions of goals and models that are a little different."""
+"""Derivatives of solutions, against solutions for slightly different goals and models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def arm() -> mbt.MultibodyTree:
 
 
 def settle(ik: mbt.InverseKinematics, q: np.ndarray, goals: list, context: object = None) -> np.ndarray:
-    """Return the solution near q to rounding: Newton's method, by steps that limits do not shorten."""
+    """Return the solution near q to rounding, by Newton's method with full steps."""
     for _ in range(60):
         v = ik.velocities(q, goals, 1.0, velocity_limits=False, damping=0.0, context=context)
         q = functional.integrate_positions(ik.tree, q, v, 1.0)
@@ -29,7 +29,7 @@ def settle(ik: mbt.InverseKinematics, q: np.ndarray, goals: list, context: objec
 
 
 def differences(ik: mbt.InverseKinematics, q: np.ndarray, goals: list, i: int) -> np.ndarray:
-    """Return by how much solutions move with goal i, each found anew."""
+    """Return difference quotients of solutions along goal i, each solved anew."""
     columns = []
     for change in STEP * np.eye(goal_size(ik._tasks[i])):
         ends = [
@@ -52,7 +52,7 @@ def test_errors_of_tasks_have_exact_derivatives(arm: mbt.MultibodyTree) -> None:
     ik.add_center_of_mass("xz")
     X = mbt.math.make_pose([0.3, 0.2, 0.1], rpy=[1.0, 2.0, 0.5])
     goals = [X, X[:3, 3], X[:3, :3], np.array([1.0, 2.0, 3.0]), X, np.array([0.1, 0.2])]
-    # The last one's pose is so near to its goal that series are taken.
+    # The last pose is so near its goal that series are used.
     near = functional.frame_pose(arm, Q + 1e-3, "tool")
 
     def errors(task, q, goal):
@@ -91,7 +91,7 @@ def test_what_is_open_moves_least(arm: mbt.MultibodyTree) -> None:
     rates = ik.solution_derivatives(Q, goals).goals[0]
     np.testing.assert_allclose(rates, differences(ik, Q, goals, 0), rtol=1e-5, atol=1e-5)
     J = functional.frame_jacobian(arm, Q, "tool")
-    along_axis = np.linalg.solve(J, np.r_[goals[1], 0, 0, 0])  # what moves neither point nor axis
+    along_axis = np.linalg.solve(J, np.r_[goals[1], 0, 0, 0])  # moves neither the point nor the axis
     np.testing.assert_allclose(along_axis @ rates, 0.0, atol=1e-9)
 
 
@@ -119,7 +119,7 @@ def beside_a_ball() -> tuple[mbt.MultibodyTree, mbt.CollisionModel]:
 
 
 def test_pairs_at_their_least_distance_keep_it(beside_a_ball: tuple) -> None:
-    """Beside optima with the distance as an equation, by SciPy; pairs farther apart change nothing."""
+    """Against SciPy's optima with the distance as an equation; pairs farther apart change nothing."""
     tree, scene = beside_a_ball
     q0, at_least = Q + 0.1, float(scene.distances(Q)[0])
     place = functional.frame_pose(tree, Q, "tool")[:3, 3]
@@ -150,7 +150,7 @@ def test_pairs_at_their_least_distance_keep_it(beside_a_ball: tuple) -> None:
     ik.add_distance(scene, at_least)
 
     def along(d: np.ndarray, keep: bool) -> np.ndarray:
-        """Of fourth order."""
+        """Differences of fourth order."""
         near, far = (optimum(place + k * d, keep) - optimum(place - k * d, keep) for k in (1, 2))
         return (8.0 * near - far) / (12.0 * np.linalg.norm(d))
 
@@ -247,7 +247,7 @@ def test_parameters(arm: mbt.MultibodyTree) -> None:
     mass = hand.default_mass
     other = difference(lambda c, h: hand.set_mass(c, mass + h), 1e-4)
     np.testing.assert_allclose(by_mass[:, 0], other, atol=1e-5 * max(1.0, np.abs(other).max()))
-    # The mass alone, its first moment and its moments of inertia staying.
+    # Only the mass varies; first moment and moments of inertia are constant.
     first = 10 * (hand.node_index - 1)
     standard = tree.get_inertial_parameters(context).reshape(-1)
 

@@ -1,4 +1,4 @@
-"""Velocities of inverse kinematics: conditions of optimality, limits, and motions made of steps."""
+"""Velocities of inverse kinematics: optimality conditions, limits, and motions made of steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DT = 0.01
 
 
 def arm(joints: int = 7, reach: float = 2.0, speed: float = 1.5, acceleration: float = np.inf) -> Any:
-    """An arm of revolute joints whose axes take turns."""
+    """An arm of revolute joints with alternating axes."""
     tree = mbt.MultibodyTree()
     body: Any = tree.world_body
     for i in range(joints):
@@ -41,11 +41,11 @@ def arm(joints: int = 7, reach: float = 2.0, speed: float = 1.5, acceleration: f
 
 
 def residual_of(A: Any, b: Any, damping: float, center: Any, E: Any, lower: Any, upper: Any, x: Any) -> float:
-    """How far x is from the conditions of optimality (Karush, Kuhn, Tucker)."""
+    """Return the residual of the optimality (KKT) conditions at x."""
     g = A.T @ (A @ x - b) + damping * (x - center)
     free = (x > lower) & (x < upper)
     if len(E):
-        # Multipliers with the signs that they must have, which leave the least.
+        # Multipliers with the required signs that leave the least residual.
         sides = np.eye(len(x))[:, ~free] * np.where(x <= lower, -1.0, 1.0)[~free]
         columns = np.concatenate([E.T, sides], 1)
         least = np.where(lower == upper, -np.inf, 0.0)[~free]
@@ -98,7 +98,7 @@ def test_bounded_least_squares_is_that_of_scipy() -> None:
     rng = np.random.default_rng(2)
     for _ in range(200):
         A, b, _, center, E, lower, upper = random_problem(rng, equations=False)
-        upper[0] += 0.1  # SciPy wants an interval
+        upper[0] += 0.1  # SciPy needs a nonempty interval
         x = np.clip(np.zeros(len(lower)), lower, upper)
         solve_bounded_least_squares(A, b, 0.0, center, E, lower, upper, x)
         best = lsq_linear(A, b, (lower, upper), method="bvls", tol=1e-14, max_iter=500).cost
@@ -162,7 +162,7 @@ def test_secondary_tasks_use_what_is_left() -> None:
 
 
 def errors_of(tree: Any, q: Any, goals: list[Any]) -> Any:
-    """Of a pose of "body8", of one of "body5" in "body2", of a direction, a point and the center of mass."""
+    """Of poses of "body8", and of "body5" in "body2"; of a direction, a point and the center of mass."""
 
     def log(X: Any) -> Any:
         w = Rotation.from_matrix(X[:3, :3]).as_rotvec()
@@ -186,7 +186,7 @@ def errors_of(tree: Any, q: Any, goals: list[Any]) -> Any:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_of_all_tasks_are_exact(seed: int) -> None:
-    """On every kind of joint: least squares of errors and their derivatives, these by differences."""
+    """On every kind of joint: compare with least squares of errors and their difference quotients."""
     tree = build_tree(every_kind(7 + seed))
     rng = np.random.default_rng(5)
     ik = mbt.InverseKinematics(tree)
@@ -219,14 +219,14 @@ def test_rows_of_all_tasks_are_exact(seed: int) -> None:
     d = 0.1 * ik.velocities(q, goals, 0.1, gain=0.5, velocity_limits=False)
     damping = 3.0 * (np.linalg.norm(e) + 3e-6)
     gradient = J.T @ (J @ d - e) + damping * d
-    # What is a limit of the path of the curvilinear joint is not free.
+    # A limit along the path of the curvilinear joint does not count as free.
     free = np.arange(nv) != nv - 1
     np.testing.assert_allclose(gradient[free], 0.0, atol=1e-7)
     assert np.linalg.norm(d) > 0.01
 
 
 def test_limits_and_way_back() -> None:
-    """1000 random steps: inside never left, outside left behind without a jump."""
+    """1000 random steps: limits are never exceeded from inside, and reached without a jump from outside."""
     tree, rng = arm(speed=1.5, acceleration=20.0), np.random.default_rng(6)
     ik = mbt.InverseKinematics(tree)
     ik.add_pose("tool")
@@ -247,7 +247,7 @@ def test_limits_and_way_back() -> None:
 
 
 def test_limits_that_contradict_each_other() -> None:
-    """A last velocity that no limit allows: position first, then velocity, then acceleration."""
+    """A last velocity that no limit allows: position limits come first, then velocity, then acceleration."""
     tree = arm(1, reach=1.0, speed=1.5, acceleration=20.0)
     ik = mbt.InverseKinematics(tree)
     ik.add_position("tool")
@@ -272,13 +272,13 @@ def test_a_moving_goal_is_followed() -> None:
         assert ik.velocities(q, [goal], dt, gain=0.3, out=out) is out
         q = functional.integrate_positions(tree, q, out, dt)
         errors.append(np.linalg.norm(goal[:3, 3] - functional.frame_pose(tree, q, "tool")[:3, 3]))
-    # It lags by what the goal moves in dt (1/gain - 1): 0.15 mm a step.
+    # The tool lags by the goal's motion times (1/gain - 1): 0.15 mm a step.
     assert max(errors[200:]) < 4e-4
     assert errors[0] > 0.01
 
 
 def test_constraints_hold() -> None:
-    """The rocker of a four-bar is drawn along; its errors die away from a start that is off."""
+    """The rocker of a four-bar follows; errors of an inconsistent start decay."""
     tree = four_bar()
     ik = mbt.InverseKinematics(tree)
     ik.add_posture(calc_four_bar_angles(1.2))
@@ -312,7 +312,7 @@ def test_a_floating_base_with_a_ball_joint() -> None:
 
 @pytest.mark.parametrize("kind", ["BallRpyJoint", "RpyFloatingJoint"])
 def test_limits_of_roll_pitch_and_yaw(kind: str) -> None:
-    """Goals beyond limits: the angles stay within, and come to rest where SciPy finds the least error."""
+    """Goals beyond limits: the angles stay within, and come to rest at the least error that SciPy finds."""
     low, high = np.array([-0.4, -0.7, -0.5]), np.array([0.5, 0.6, 0.3])
     tree = mbt.MultibodyTree()
     head = tree.add_body(mbt.RigidBody("head", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
@@ -346,7 +346,7 @@ def test_limits_of_roll_pitch_and_yaw(kind: str) -> None:
         assert cost(x[:3]) <= best.fun + 1e-9
         on_limits += np.isclose(x[:3], low).sum() + np.isclose(x[:3], high).sum()
     assert on_limits > 3
-    # Back from beyond, by the gain.
+    # Back from beyond the limit, at the rate of the gain.
     beyond = np.zeros(tree.num_positions)
     beyond[1] = 1.0
     v = ik.velocities(beyond, [mbt.math.make_pose([0, 0, 0], rpy=[0, 1.0, 0])[:3, :3]], 0.1, gain=0.5)
@@ -354,7 +354,7 @@ def test_limits_of_roll_pitch_and_yaw(kind: str) -> None:
 
 
 def test_singular_and_out_of_reach() -> None:
-    """A straight arm, and a goal that no arm reaches: finite velocities within limits that end in rest."""
+    """A straight arm, and a goal out of reach: velocities are finite, within limits, and go to zero."""
     tree = arm()
     ik = mbt.InverseKinematics(tree)
     ik.add_position("tool")
@@ -388,7 +388,7 @@ def test_batches_threads_and_nan() -> None:
     one = ik.velocities(q[2, 7], [X[7]], DT)
     np.testing.assert_array_equal(one, many[0][2, 7])
     assert np.isnan(ik.velocities(q[0, 0], [X[5]], DT)).all()
-    X[5, 0, 3] = 1e200  # whose square is infinite
+    X[5, 0, 3] = 1e200  # its square overflows
     for damping in (0.0, 1.0):
         assert np.isnan(ik.velocities(q[0, 0], [X[5]], DT, damping=damping)).all()
     np.testing.assert_array_equal(ik.velocities(q, [X[7]], DT)[2, 7], one)
@@ -397,7 +397,7 @@ def test_batches_threads_and_nan() -> None:
 
 
 def test_context() -> None:
-    """Parameters, locked joints and disabled constraints are those of the context."""
+    """Parameters, locked joints and disabled constraints are taken from the Context."""
     tree, rng = arm(), np.random.default_rng(9)
     ik = mbt.InverseKinematics(tree)
     ik.add_position("tool")
@@ -474,14 +474,14 @@ def test_bad_input_changes_nothing() -> None:
     assert np.all(out == 3.0)
     with pytest.raises(mbt.ArgumentTypeError, match="out"):
         ik.velocities(q, [X, u], DT, out=[0.0] * 7)  # type: ignore[arg-type]
-    # An array may be argument and result.
+    # The same array may be argument and result.
     wanted = ik.velocities(q + 0.1, [X, u], DT)
     q += 0.1
     np.testing.assert_array_equal(ik.velocities(q, [X, u], DT, out=q), wanted)
 
 
 def test_a_model_as_it_comes() -> None:
-    """The arm of the package, 1 kHz, a goal by hand that jumps: never a limit broken."""
+    """The arm of the package at 1 kHz, with a hand-moved goal that jumps: limits always hold."""
     tree = mbt.load_model(model_path("mbt_arm"))
     ik = mbt.InverseKinematics(tree)
     ik.add_pose("tool")

@@ -44,7 +44,7 @@ UNIT = np.array([2.0, -1.0, 2.0]) / 3.0
 )
 def test_shapes(mine, drake_name, arguments):
     theirs = getattr(drake_tree.SpatialInertia, drake_name)(*arguments)
-    # A handful of products and sums of numbers near 1.
+    # A few products and sums of numbers near 1.
     np.testing.assert_allclose(
         mine(*arguments).as_matrix6(), theirs.CopyToFullMatrix6(), rtol=1e-14, atol=1e-14
     )

@@ -1,4 +1,4 @@
-"""The thorough half of the door: what is converted, what is refused, and what the message says."""
+"""The slow path of argument conversion: what is converted, what is refused, and with what message."""
 
 import decimal
 import fractions

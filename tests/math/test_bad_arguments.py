@@ -1,4 +1,4 @@
-"""Functions of `mbt.math` refuse what is no array, and what has too many axes, in words of mbt."""
+"""Functions of `mbt.math` refuse non-arrays and arrays with too many axes, with mbt's own messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import mbt
 
 
 def _endless() -> list[Any]:
-    """Return a list that contains itself, twice."""
+    """Return a list that contains itself twice."""
     entries: list[Any] = []
     entries += [entries, entries]
     return entries
@@ -35,7 +35,7 @@ BAD: dict[str, Callable[[], Any]] = {
 
 
 def _takers() -> dict[str, Callable[[Any], Any]]:
-    """Return the functions that take arrays alone, by name, called with one value for each argument."""
+    """Return functions that take only arrays, by name; each is called with one value for every argument."""
     found: dict[str, Callable[[Any], Any]] = {}
     for name in mbt.math.__all__:
         function = getattr(mbt.math, name)

@@ -1,4 +1,4 @@
-"""Poses of doubles through the compiled door: which arguments it reads itself, and how accurate it is."""
+"""Poses of doubles through the compiled entry: which arguments it reads itself, and its accuracy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ XI = RNG.uniform(-3, 3, (COUNT, 6)) / np.sqrt(3)
 X = mm.exp_se3(XI)
 R = mm.exp_so3(XI[:, :3])
 
-# What each takes: of several states.
+# Arguments of each function, for several states.
 ARGUMENTS: dict[str, Any] = {
     "exp_so3": XI[:, :3],
     "left_jacobian_so3": XI[:, :3],
@@ -50,7 +50,7 @@ ARGUMENTS: dict[str, Any] = {
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what the compiled door does not read itself fail."""
+    """Make arguments fail that the compiled entry does not read itself."""
 
     def compute(name: str, arguments: Any) -> Any:
         raise AssertionError(f"{name}: not read by the compiled door")
@@ -61,7 +61,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_read_at_once(name: str) -> None:
-    """Exact arrays, those with other strides, and lists of numbers: all give the same."""
+    """Exact arrays, strided ones, and lists of numbers give the same result."""
     function, many = getattr(mm, name), ARGUMENTS[name]
     wanted = function(many.copy())
     padded = np.full((2 * COUNT, *(3 * n for n in many.shape[1:])), np.nan)
@@ -92,7 +92,7 @@ def test_read_at_once_of_several_arguments() -> None:
         for i in range(COUNT):
             np.testing.assert_array_equal(mm.make_pose(p[i], **{word: turn[i]}), poses[i])
             np.testing.assert_array_equal(mm.make_pose(**{word: turn})[i, :3, :3], matrices[i])
-            # One for all.
+            # One value for all states.
             np.testing.assert_array_equal(mm.make_pose(p[2].tolist(), **{word: turn})[i, :3, 3], p[2])
             np.testing.assert_array_equal(mm.make_pose(p, **{word: turn[2]})[i, :3, :3], matrices[2])
     angles = XI[:, 0].copy()
@@ -131,7 +131,7 @@ def test_keywords() -> None:
 
 
 def test_a_matrix_that_is_just_orthonormal_enough() -> None:
-    """Each entry of R R' - 1 counts, not their sum: at 1e-6 a rotation, beyond it none."""
+    """Each entry of R R' - 1 counts, not the sum: up to 1e-6 it is a rotation, beyond it is not."""
     stretch = np.sqrt(1 + 0.99e-6)
     for matrix, function in ((R[0], mm.log_so3), (X[0], mm.log_se3), (X[0], mm.inverse_pose)):
         good = matrix.copy()
@@ -172,7 +172,7 @@ def test_the_largest_and_the_smallest_numbers() -> None:
 
 
 def test_the_state_that_is_not_good_is_named_in_long_batches() -> None:
-    """Of many, which are computed while other threads run."""
+    """In a batch large enough to be computed on several threads."""
     poses = np.repeat(X[:1], 3000, 0)
     poses[2345, 0, 0] = 2.0
     for function in (mm.inverse_pose, mm.log_se3):
@@ -194,7 +194,7 @@ def test_threads_share_an_argument() -> None:
         np.testing.assert_array_equal(result, np.repeat(mm.log_se3(X), 500, 0))
 
 
-# Accuracy, with fifty digits as the judge.
+# Accuracy against fifty digits
 
 ANGLES = [
     0.0,
@@ -217,14 +217,14 @@ AXIS = np.array([0.36, -0.48, 0.8])
 
 
 def _error(got: Any, wanted: Any) -> float:
-    """Return the largest error of an entry, by the largest entry, in units of rounding."""
+    """Return the largest error of an entry, relative to the largest entry, in units of rounding."""
     errors = [abs(mpmath.mpf(float(a)) - b) for a, b in zip(np.ravel(got), np.ravel(wanted), strict=True)]
     return float(max(errors) / max(map(abs, np.ravel(wanted))) / EPS)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_poses_near_and_far(distance: float) -> None:
-    """Rotation and translation each have all digits, however different their sizes are."""
+    """Rotation and translation each have all digits, however different their magnitudes."""
     with mpmath.workdps(reference.DIGITS + 10):
         for angle in ANGLES:
             xi = np.append(angle * AXIS, distance * np.array([0.3, -0.5, 0.7]))
@@ -248,7 +248,7 @@ def test_poses_near_and_far(distance: float) -> None:
     "name", ["rpy_to_matrix", "quaternion_to_matrix", "matrix_to_quaternion", "matrix_to_rpy"]
 )
 def test_conversions_to_rounding(name: str) -> None:
-    """Against the formulas of other scalars with fifty digits, which have tests of their own."""
+    """Compare with fifty digits by the formulas for other scalars, which have their own tests."""
     function: Callable[[Any], Any] = getattr(mm, name)
     with mpmath.workdps(50):
         for angle in ANGLES[2:-1]:
@@ -263,7 +263,7 @@ def test_conversions_to_rounding(name: str) -> None:
 
 
 def test_gimbal_lock() -> None:
-    """Yaw is zero there, and roll has the rotation that is left."""
+    """Yaw is set to zero, and roll has the remaining rotation."""
     for pitch in (np.pi / 2, -np.pi / 2):
         matrix = mm.rpy_to_matrix([0.3, pitch, 0.5])
         exact = matrix.round(15)
@@ -275,7 +275,7 @@ def test_gimbal_lock() -> None:
 
 
 def test_slices_of_results_of_a_context_are_read() -> None:
-    """Rotations are most often parts of poses."""
+    """Rotations are most often slices of poses."""
     tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
     context = tree.create_default_context()
     context.q = np.linspace(0.1, 0.6, tree.num_positions)
@@ -284,7 +284,7 @@ def test_slices_of_results_of_a_context_are_read() -> None:
 
 
 def test_forces_and_motions_of_one_state() -> None:
-    """What NumPy gives: to the last bit, but for forces on frames."""
+    """Identical to NumPy's results, except for forces on frames."""
     rng = np.random.default_rng(5)
     X, Y = mm.exp_se3(rng.normal(size=6)), mm.exp_se3(rng.normal(size=6)).view(ReadOnlyArray)
     R, p = X[:3, :3], rng.normal(size=6)[::2]

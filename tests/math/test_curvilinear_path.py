@@ -16,7 +16,7 @@ S = np.array([0.0, 0.5, 1.0, 1.7, 2.0, 2.9])
 
 
 def stadium(**changes: object) -> Path:
-    """Two straight lines of 1 m and two half circles of radius 0.5 m, anticlockwise."""
+    """Return two straight lines of 1 m and two half circles of radius 0.5 m, anticlockwise."""
     arguments: dict[str, object] = {
         "breaks": np.cumsum([0, 1, np.pi / 2, 1, np.pi / 2]),
         "turning_rates": [0, 2, 0, 2],
@@ -30,13 +30,13 @@ def stadium(**changes: object) -> Path:
 def test_straight_line_is_exact() -> None:
     path = Path([0, 2], [0], [3, 0, 0], [0, 0, 5], [1, 2, 3])
     assert path.calc_pose(1.25).tolist() == mbt.math.make_pose([2.25, 2, 3]).tolist()
-    # It goes on beyond its ends.
+    # The path continues beyond its ends.
     assert path.calc_pose([-1, 7])[:, 0, 3].tolist() == [0, 8]
 
 
 @pytest.mark.parametrize("curvature", [0.5, -0.5, 1e-9, -1e3])
 def test_circle(curvature: float) -> None:
-    """The centre stays where it is, to the left for positive curvature; y points to it."""
+    """The centre stays put, to the left for positive curvature; y points to it."""
     tangent, normal = np.array([0.6, 0.8, 0]), Z
     path = Path([0, 3], [curvature], tangent, normal)
     left = np.cross(normal, tangent)
@@ -144,7 +144,7 @@ def test_pickles() -> None:
 
 
 def test_kernel_at_breaks_ends_and_turns() -> None:
-    """The compiled kernel takes the same pieces as the path itself."""
+    """The compiled kernel chooses the same pieces as the path itself."""
     for path in (stadium(), stadium(is_periodic=False), Path([0, 1, 2], [1.5, -0.5], X, Y, [1, 2, 3])):
         tree = mbt.MultibodyTree()
         bead = tree.add_body(mbt.RigidBody("bead", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))

@@ -1,4 +1,4 @@
-"""Importing mbt.math costs NumPy and nothing else."""
+"""Importing mbt.math imports NumPy and nothing else."""
 
 import subprocess
 import sys

@@ -18,7 +18,7 @@ def random_particles(n=6):
 
 
 def of_particles(masses, points):
-    """Mass properties about the origin of a cloud of particles: the definition, spelled out."""
+    """Return mass properties of particles about the origin, by definition."""
     m = masses.sum()
     I = sum(mass * -skew(p) @ skew(p) for mass, p in zip(masses, points, strict=True))  # noqa: E741
     return SpatialInertia(m, masses @ points / m, I / m)
@@ -87,7 +87,7 @@ def gauss(a, b, n=6):
 
 
 def revolved(radius_squared, z_low, z_high):
-    """Particles of a solid of revolution about z; exact for moments up to the second order."""
+    """Return particles of a solid of revolution about z; exact for moments up to the second order."""
     angles = np.arange(4) * np.pi / 2
     points, masses = [], []
     for z, wz in zip(*gauss(z_low, z_high), strict=True):
@@ -154,7 +154,7 @@ def test_rods_and_shells_are_limits_of_solids():
     outer, inner = (SpatialInertia.solid_sphere_with_density(1.0, r) for r in (0.5, 0.5 - 1e-6))
     shell = outer.calc_rotational_inertia()[0, 0] - inner.calc_rotational_inertia()[0, 0]
     hollow = SpatialInertia.hollow_sphere_with_mass(outer.mass - inner.mass, 0.5)
-    # The shell has a thickness of 2e-6 of its radius.
+    # The shell's thickness is 2e-6 of its radius.
     assert hollow.calc_rotational_inertia()[0, 0] == pytest.approx(shell, rel=1e-5)
     assert SpatialInertia.hollow_sphere_with_density(2.0, 0.5).mass == pytest.approx(2.0 * np.pi)
 
@@ -290,7 +290,7 @@ def test_massless_bodies_are_possible():
 
 
 def rotor(com=(0.1, 0.2, 0.3)):
-    """Rotational inertia about one axis, and no mass."""
+    """Return a rotational inertia about one axis, without mass."""
     return SpatialInertia.make_from_central_inertia(0.0, com, np.diag([0, 0.35, 0]))
 
 
@@ -302,7 +302,7 @@ def test_rotational_inertia_without_mass_is_kept():
     np.testing.assert_array_equal(M.calc_central_inertia(), np.diag([0, 0.35, 0]))
     np.testing.assert_array_equal(M.as_matrix6(), np.diag([0, 0.35, 0, 0, 0, 0]))
     assert not M.calc_com_moment().any()
-    # That of a particle at the mass centre: what a mass would add.
+    # A particle at the mass centre: its mass would add this.
     np.testing.assert_array_equal(
         M.unit_inertia.components, UnitInertia.point_mass([0.1, 0.2, 0.3]).components
     )

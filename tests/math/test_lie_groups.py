@@ -19,7 +19,7 @@ from support.lie_reference import many_digits
 EPS = np.finfo(float).eps
 PI = np.pi
 
-# Where series end: that of the logarithm at sin(angle) = 5e-5.
+# Bounds of the series: that of the logarithm is at sin(angle) = 5e-5.
 THRESHOLDS = [np.sqrt(2.0), np.arcsin(5e-5)]
 SMALL = [0.0, 5e-324, 1e-300, 1e-160, 1e-140, 1e-100, 1e-30, 1e-16, 1e-12, 1e-8, 1e-5, 1e-3, 0.1]
 AROUND_PI = [PI - 1e-3, PI - 1e-6, PI - 1e-8, PI - 1e-12, PI - 1e-15, np.nextafter(PI, 0), PI]
@@ -33,7 +33,7 @@ def vectors(angles: list[float], size: int) -> list[Any]:
     """Return vectors of these angles about some axes, with random translations."""
     found, rng = [], np.random.default_rng(3)
     for k, angle in enumerate(angles):
-        # An axis of its own for most: each has its turn in each range.
+        # Most angles have one axis; in each range every axis has its turn.
         for axis in AXES if angle in (0.5, 1.5, PI) else AXES[k % 3 : k % 3 + 1]:
             found.append(np.append(angle * axis, rng.uniform(-1, 1, size - 3)))
     return found
@@ -41,12 +41,12 @@ def vectors(angles: list[float], size: int) -> list[Any]:
 
 @cache
 def exact_value(function: Callable[[Any], Any], xi: tuple[float, ...]) -> Any:
-    """Return a reference, which takes its time, once."""
+    """Return a reference value; slow, so computed once."""
     return function(many_digits(xi))
 
 
 def ulps(got: Any, wanted: Any) -> float:
-    """Return the largest error of an entry, by the spacing of doubles at the largest entry."""
+    """Return the largest error of an entry, in units of the largest entry's spacing."""
     error = max(abs(mpmath.mpf(float(a)) - b) for a, b in zip(np.ravel(got), wanted.ravel(), strict=True))
     largest = max(abs(x) for x in wanted.ravel())
     return float(error / largest / EPS) if largest else float(error)
@@ -72,7 +72,7 @@ ALL = {**FUNCTIONS, **INVERSES}
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_to_rounding(name: str) -> None:
-    """The error grows with the angle, which is a double itself: at 2 pi it has half a spacing of 4 ulps."""
+    """The error grows with the angle, which is a double: near 2 pi half a spacing is already 4 ulps."""
     function, size, exact = FUNCTIONS[name]
     with mpmath.workdps(reference.DIGITS + 10):
         for xi in vectors(SMALL + MIDDLE + AROUND_PI, size):
@@ -96,7 +96,7 @@ def test_inverses_to_rounding(name: str) -> None:
 
 @pytest.mark.parametrize("angle", [1e-100, 1e-20, 1e-8, 1e-3, 0.02, 0.11, 0.3, 1.01, 1.42])
 def test_small_entries_to_rounding(angle: float) -> None:
-    """Those of second order, which are far smaller than the largest, have all their digits too."""
+    """Second-order entries, far smaller than the largest, have all their digits too."""
     x, y, _ = phi = angle * np.array([0.6, -0.8, 0.0])
     with mpmath.workdps(reference.DIGITS):
         s = mpmath.mpf(x) ** 2 + mpmath.mpf(y) ** 2
@@ -108,7 +108,7 @@ def test_small_entries_to_rounding(angle: float) -> None:
 
 @pytest.mark.parametrize("name", LOGARITHMS)
 def test_logarithm_to_rounding(name: str) -> None:
-    """Of matrices that are rounded to doubles, from fifty digits: of all angles between 0 and pi."""
+    """Against fifty digits, for matrices rounded to doubles, at all angles between 0 and pi."""
     function, size = LOGARITHMS[name]
     with mpmath.workdps(reference.DIGITS + 10):
         for xi in vectors(SMALL + MIDDLE + AROUND_PI, size):
@@ -138,7 +138,7 @@ def test_logarithm_takes_the_shorter_way(angle: float) -> None:
     ],
 )
 def test_by_half_a_turn_the_largest_coordinate_is_positive(R: Any, phi: Any) -> None:
-    """And the first of equal ones: of one state, and of several."""
+    """The first one if several are equal; for one state, and for several."""
     assert mm.log_so3(R) == pytest.approx(phi, abs=4 * EPS)
     np.testing.assert_array_equal(mm.log_so3(np.stack([R, R])), [mm.log_so3(R)] * 2)
 
@@ -151,14 +151,14 @@ def test_near_half_a_turn_the_direction_is_that_of_the_matrix(distance: float) -
 
 
 def test_half_turns_that_are_rounded() -> None:
-    """Which direction it is depends on the matrix alone: of one state, and of several."""
+    """The direction depends on the matrix alone: for one state, and for several."""
     axes = np.random.default_rng(1).normal(size=(200, 3))
     R = mm.exp_so3(PI * axes / np.linalg.norm(axes, axis=1)[:, None])
     np.testing.assert_allclose(mm.log_so3(R), [mm.log_so3(one) for one in R], rtol=0, atol=4 * EPS)
 
 
 def test_rotations_that_are_orthonormal_to_a_few_digits() -> None:
-    """As typed: the logarithm is as wrong as the matrix is, and not more, also by half a turn."""
+    """As typed by hand: the logarithm's error is no larger than the matrix's, even near half a turn."""
     for angle in (1e-3, 1.0, PI - 1e-3, PI):
         phi = angle * AXES[2]
         np.testing.assert_allclose(mm.log_so3(mm.exp_so3(phi).round(7)), phi, atol=2e-6)
@@ -186,7 +186,7 @@ def test_relations(angle: float) -> None:
         np.testing.assert_array_equal(right, mm.left_jacobian_se3(-xi))
         np.testing.assert_allclose(mm.left_jacobian_inverse_se3(xi) @ left, np.eye(6), atol=256 * EPS)
         np.testing.assert_allclose(mm.right_jacobian_inverse_se3(xi) @ right, np.eye(6), atol=256 * EPS)
-        # Of the rotation alone.
+        # For the rotation alone.
         phi = xi[:3]
         np.testing.assert_array_equal(left[:3, :3], mm.left_jacobian_so3(phi))
         np.testing.assert_allclose(mm.left_jacobian_so3(phi), mm.right_jacobian_so3(phi).T, atol=2 * EPS)
@@ -220,7 +220,7 @@ def test_jacobians_say_how_exponentials_change(group: str, angle: float) -> None
 
 @pytest.mark.parametrize("name", ALL)
 def test_leading_axes(name: str) -> None:
-    """Each sample by itself, of angles on both sides of each bound; empty arrays too."""
+    """Each sample by itself, with angles on both sides of each bound; empty arrays too."""
     function, size, _ = ALL[name]
     many = np.array(vectors(SMALL + MIDDLE + AROUND_PI + BEYOND + [7.0], size))
     got = function(many[None, :, None])
@@ -244,7 +244,7 @@ def test_logarithms_of_several(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_derivatives(name: str) -> None:
-    """Those of numbers with derivatives are exact, at zero too: against differences in fifty digits."""
+    """Exact in numbers with derivatives, at zero too: against differences in fifty digits."""
     function, size, exact = ALL[name]
 
     def wanted_of(xi: Any) -> Any:
@@ -253,7 +253,7 @@ def test_derivatives(name: str) -> None:
     angles = [0.0, 1e-200, 1e-8, 1e-3, 1.41, 1.42, PI]
     many = np.array([np.append(a * AXES[2], [0.3, -0.2, 0.5][: size - 3]) for a in angles])
     got = function(AutoDiffArray(many, np.broadcast_to(np.eye(size), (len(many), size, size))))
-    # One direction that turns and moves, and is not along the axis.
+    # One direction that rotates and moves, but not along the axis.
     direction = [1.0, 0.5, -0.25, 0.3, 0.1, 0.7][:size]
     with mpmath.workdps(reference.DIGITS + 10):
         h = mpmath.mpf(10) ** -20
@@ -336,7 +336,7 @@ def test_matrices_that_are_not_rotations(name: str) -> None:
 
 
 def test_rotations_of_scipy() -> None:
-    """One, and several in one object."""
+    """A single rotation, and several in one object."""
     rotation = pytest.importorskip("scipy.spatial.transform").Rotation
     for phi in ([0.1, -0.2, 0.3], [[0.1, -0.2, 0.3], [1.0, 2.0, -0.5]]):
         np.testing.assert_allclose(mm.log_so3(rotation.from_rotvec(phi)), phi, atol=4 * EPS)

@@ -39,7 +39,7 @@ from mbt.math import (
 from support import lie_reference as reference
 from support.scalar_names import require, scalar_names
 
-# What makes a number of a scalar, and what gives the numbers that some of them stand for.
+# The first makes a scalar from a float; the second evaluates scalars that stand for numbers.
 Make, Values = Callable[[float], Any], Callable[[Any], Any]
 
 
@@ -56,7 +56,7 @@ def _symbols() -> tuple[Make, Values]:
         return symbol
 
     def of_all(expressions: Any) -> Any:
-        # A function of common parts: `subs` would go through each of them as often as it occurs.
+        # With common subexpressions: `subs` would visit each of them as often as it occurs.
         wanted = [sp.sympify(expression) for expression in expressions]
         return sp.lambdify(list(known), wanted, "math", cse=True)(*known.values())
 
@@ -148,7 +148,7 @@ def convert(numbers: Any, make: Make) -> Any:
 @pytest.mark.parametrize("scalar", scalar_names(*SCALARS))
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name: str, scalar: str) -> None:
-    """The same numbers as in doubles, of a list of objects, and of plain numbers among them."""
+    """Same values as in doubles, for a list of objects that may include plain numbers."""
     function, x = FUNCTIONS[name]
     make, of_all = SCALARS[scalar]()
     wanted = function(np.asarray(x))
@@ -163,7 +163,7 @@ def test_functions(name: str, scalar: str) -> None:
 
 @pytest.mark.parametrize("function", [inverse_pose, matrix_to_rpy, matrix_to_quaternion])
 def test_derivatives_of_many(function: Callable[[Any], Any]) -> None:
-    """Are those of each one, and what is wrong is told with its place."""
+    """Many at once give the same as one by one, and errors name the place."""
     x = X if function is inverse_pose else R
     rates = np.random.default_rng(0).normal(size=(3, 2, *x.shape, 4))
     got = function(AutoDiffArray(np.broadcast_to(x, (3, 2, *x.shape)), rates))
@@ -181,10 +181,10 @@ def test_derivatives_of_many(function: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("many ")])
 def test_derivatives(name: str) -> None:
-    """Those of `AutoDiffArray` are those of symbols."""
+    """`AutoDiffArray` has the derivatives of symbols."""
     function, x = FUNCTIONS[name]
     if function in (matrix_to_rpy, matrix_to_quaternion, inverse_pose, log_so3, log_se3):
-        # Along a rotation: a rotation matrix is not nine variables.
+        # Along a rotation: the nine entries of a rotation matrix are not independent.
         x = np.asarray(x)
         rate = x[:3, :3] @ skew([0.1, 0.2, 0.3])
         full = np.zeros(x.shape)
@@ -246,7 +246,7 @@ VECTORS = [name for name, (_, x) in FUNCTIONS.items() if "jacobian" in name or n
 @pytest.mark.parametrize("angle", [0.0, 1e-200, 1e-8, 1.0])
 @pytest.mark.parametrize("name", VECTORS)
 def test_derivatives_of_conditional_expressions(name: str, angle: float) -> None:
-    """Those of CasADi are right where one of the two cases is not defined, as those of doubles are."""
+    """CasADi's derivatives are right where one of two cases is undefined, as those of doubles are."""
     casadi = pytest.importorskip("casadi")
     function, x = FUNCTIONS[name]
     x = np.append(np.multiply([0.36, -0.48, 0.8], angle), x[3:])
@@ -268,7 +268,7 @@ def test_derivatives_of_jax_at_zero() -> None:
 
 @pytest.mark.parametrize("name", VECTORS)
 def test_fifty_digits(name: str) -> None:
-    """Near zero, and on both sides of the end of the series."""
+    """Near zero, and on both sides of the series' bound."""
     function, x = FUNCTIONS[name]
     exact = {
         "exp": reference.exponential,
@@ -300,7 +300,7 @@ def test_second_derivatives_at_zero() -> None:
 
 
 def test_formulas_of_exponentials() -> None:
-    """As in textbooks, without cases, for angles that are not zero; numbers that are zero are known to be."""
+    """As in textbooks, without cases, for nonzero angles; numbers that are zero are recognized."""
     t = sp.Symbol("t", positive=True)
     assert exp_so3([0, 0, t]).tolist() == [[sp.cos(t), -sp.sin(t), 0], [sp.sin(t), sp.cos(t), 0], [0, 0, 1]]
     assert left_jacobian_so3([0, 0, t])[0, 0] == sp.sin(t) / t
@@ -314,7 +314,7 @@ def test_formulas_of_exponentials() -> None:
 
 @pytest.mark.parametrize("name", VECTORS)
 def test_exponentials_of_fractions(name: str) -> None:
-    """Without a rotation they are exact; the sine of another angle is not a fraction."""
+    """Without rotation they are exact; the sine of any other angle is not a fraction."""
     function, x = FUNCTIONS[name]
     rho = [Fraction(1, 3), 2, Fraction(-1, 7)][: len(x) - 3]
     result = function([Fraction(0), 0, 0, *rho])
@@ -342,7 +342,7 @@ def test_arrays_of_symbols() -> None:
 
 
 def test_objects_of_another_class() -> None:
-    """What needs no function works; the others are asked of the objects."""
+    """Functions that need only arithmetic work; the others ask the objects' methods."""
     X_AB = make_pose([Decimal("0.1"), 0, 0])
     assert X_AB[0, 3] == Decimal("0.1")
     with pytest.raises(mbt.ArgumentTypeError, match=r"Decimal has no method sin.*ScalarType"):
@@ -382,7 +382,7 @@ def test_derivatives_of_several_states(name: str) -> None:
 
 
 class Hand(mbt.Frame):
-    """A frame whose angles and position are parameters: by one of the functions of `mbt.math`."""
+    """A frame whose angles and position are parameters, by one of the functions of `mbt.math`."""
 
     def __init__(self, name: str, body: mbt.RigidBody, compute: Callable[[Any], Any]) -> None:
         super().__init__(name, body)
@@ -414,7 +414,7 @@ def test_frames_written_in_python(name: str, scalar: str) -> None:
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0])))
     hand = tree.add_frame(Hand("hand", body, COMPUTE[name]))
     tree.finalize()
-    # Its own sine, which no object tells: a fraction.
+    # With its own sine, which the objects do not have: it returns a fraction.
     own = mbt.symbolic.ScalarType(
         Fraction(0),
         Fraction(1),
@@ -443,7 +443,7 @@ def test_frames_written_in_python(name: str, scalar: str) -> None:
 
 @pytest.mark.parametrize("scalar", scalar_names("sympy", "casadi", "mpmath", "fraction", "autodiff", "jax"))
 def test_spatial_inertias(scalar: str) -> None:
-    """All accessors of what `calc_spatial_inertia` returns."""
+    """All accessors of the result of `calc_spatial_inertia`."""
     require(scalar)
     tree = mbt.MultibodyTree()
     box = mbt.SpatialInertia.solid_box_with_mass(2.0, 1.0, 2.0, 3.0).shift([0.5, 0.25, 1.0])
@@ -486,7 +486,7 @@ def test_spatial_inertias(scalar: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith("many ")])
 def test_several_states(name: str) -> None:
-    """What a frame written in Python computes in a batch: each state by itself."""
+    """A frame written in Python computes each state of a batch by itself."""
     function, x = FUNCTIONS[name]
     rng = np.random.default_rng(0)
     if np.ndim(x) == 2:
@@ -495,7 +495,7 @@ def test_several_states(name: str) -> None:
         many[..., :3, :3] = turns @ many[..., :3, :3]
     else:
         many = np.asarray(x) + rng.uniform(-0.5, 0.5, (5, 2, np.size(x)))
-    # These are made for one state: their coordinates are in the last axis.
+    # These functions are for one state, with their arguments in the last axis.
     calls = {
         "rotation_about_axis": lambda x: rotation_about_axis(x[..., :3], x[..., 3]),
         "rotation about a plain axis": lambda x: rotation_about_axis([0, 3, 4], x[..., 0]),

@@ -1,4 +1,4 @@
-"""Poses and rotations: conventions, inverses, and what is refused."""
+"""Poses and rotations: conventions, inverses, and refused arguments."""
 
 import numpy as np
 import pytest
@@ -204,7 +204,7 @@ def test_leading_axes_of_position_and_rotation_broadcast():
 
 
 def test_coordinates_of_which_some_differ_from_state_to_state():
-    # As many as there are coordinates, too.
+    # Also with as many states as coordinates.
     for count in (0, 1, 3, 5):
         x = RNG.normal(size=count)
         got = mm.make_pose([x, 0, 2.0], rpy=(0, 0, x))

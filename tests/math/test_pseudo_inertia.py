@@ -29,13 +29,13 @@ def cloud(n: int) -> tuple[np.ndarray, np.ndarray, SpatialInertia]:
 
 
 def second_moments(masses: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The definition: sum of m [x; 1] [x; 1]'."""
+    """Return the sum of m [x; 1] [x; 1]', by definition."""
     x = np.column_stack([points, np.ones(len(points))])
     return (x.T * masses) @ x
 
 
 def pseudo(pi: np.ndarray) -> np.ndarray:
-    """Pseudo-inertia of parameters, spelled out."""
+    """Return the pseudo-inertia of parameters, by definition."""
     m, hx, hy, hz, xx, xy, yy, xz, yz, zz = pi
     return np.array(
         [
@@ -54,7 +54,7 @@ def parameters(J: np.ndarray) -> np.ndarray:
 
 
 def impossible(n: int) -> np.ndarray:
-    """Parameters of bodies with noise that no body has."""
+    """Return parameters with noise that no body can have."""
     result = []
     while len(result) < n:
         pi = calc_inertial_parameters(cloud(4)[2]) + RNG.normal(size=10)
@@ -86,7 +86,7 @@ def test_parameters_there_and_back() -> None:
 
 
 def test_consistency_is_validity() -> None:
-    """The pseudo-inertia says what the principal moments about the mass centre say."""
+    """The pseudo-inertia agrees with the principal moments about the mass centre."""
     seen = set()
     for _ in range(400):
         pi = calc_inertial_parameters(cloud(4)[2]) + RNG.normal(size=10) * RNG.choice([0.01, 0.1, 1.0])
@@ -130,7 +130,7 @@ def test_projection(length: float, least: float) -> None:
         J, P = D @ pseudo(pi) @ D, D @ pseudo(nearest) @ D
         size = np.abs(J).max()
         assert np.linalg.eigvalsh(P)[0] >= least - 32 * EPS * size
-        # The residue is normal to the cone at the projection, and points out of it.
+        # The residual is normal to the cone at the projection, and points out of it.
         shifted = P - least * np.eye(4)
         assert abs(np.sum(shifted * (P - J))) <= 1e-12 * size**2
         assert np.linalg.eigvalsh(P - J)[0] >= -1e-12 * size
@@ -168,7 +168,7 @@ def test_projection_of_several() -> None:
 
 
 def test_projection_does_not_depend_on_axes() -> None:
-    """Turned by R, everything is turned by R."""
+    """Rotating the parameters by R rotates the projection by R."""
     R = np.eye(4)
     R[:3, :3] = rpy_to_matrix([0.4, -0.7, 1.9])
     for pi in impossible(5):
@@ -180,7 +180,7 @@ def test_projection_does_not_depend_on_axes() -> None:
 
 
 def test_results_make_bodies() -> None:
-    """With all eigenvalues positive, every result is an inertia that passes the usual check."""
+    """With positive eigenvalues, every result is an inertia that passes the usual check."""
     for pi in impossible(20):
         M = make_spatial_inertia(nearest_physically_consistent_inertia(pi, min_eigenvalue=1e-6))
         assert M.mass > 0.0
@@ -188,7 +188,7 @@ def test_results_make_bodies() -> None:
 
 
 def test_limits_without_mass() -> None:
-    """Of a negative mass with inertia, the nearest is a limit that no body reaches; mass can be asked for."""
+    """For negative mass with inertia, the nearest is a limit without mass; a least mass can be requested."""
     pi = np.array([-1.0, 0, 0, 0, 2, 0, 2, 0, 0, 2])
     nearest = nearest_physically_consistent_inertia(pi)
     np.testing.assert_allclose(nearest, [0, 0, 0, 0, 2, 0, 2, 0, 0, 2], atol=1e-15)

@@ -1,4 +1,4 @@
-"""Rotations and rigid transforms of SciPy, wherever poses and rotations are taken."""
+"""Rotations and rigid transforms of SciPy, accepted wherever poses and rotations are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbt.parsing import add_model
 
 TURN = transform.Rotation.from_euler("xyz", [0.3, -0.2, 0.5])
 TURNS = transform.Rotation.from_euler("xyz", [[0.3, -0.2, 0.5], [0.1, 0.2, 0.3], [0.0, 0.0, 1.0]])
-#: Poses of SciPy, which has them since 1.16, and the matrices that they are; of one state and of three.
+#: Poses of SciPy (since 1.16) and their matrices, for one state and for three.
 POSES: dict[str, Any] = {"Rotation": TURN}
 BATCHES: dict[str, Any] = {"Rotation": TURNS}
 if hasattr(transform, "RigidTransform"):

@@ -1,4 +1,4 @@
-"""What can be compared here."""
+"""Which libraries can be compared here."""
 
 import sys
 

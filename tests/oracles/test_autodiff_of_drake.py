@@ -1,7 +1,7 @@
-"""Gradients of Drake's AutoDiffXd, on models that come with mbt and on random URDF."""
+"""Gradients of Drake's AutoDiffXd, on mbt's own models and on random URDF."""
 
 # mypy: disable-error-code="arg-type"
-# (the stubs of pydrake take a type of array that no array has)
+# (the stubs of pydrake use an array type that no NumPy array has)
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Pair:
         plant.Finalize()
         nq, nv = self.tree.num_positions, self.tree.num_velocities
         assert (plant.num_positions(), plant.num_velocities()) == (nq, nv)
-        # Their order, as indices of ours.
+        # Drake's order of coordinates, as indices into ours.
         self.q_order, self.v_order = np.zeros(nq, int), np.zeros(nv, int)
         for joint in self.tree.joints:
             if joint.num_velocities:
@@ -71,7 +71,7 @@ class Pair:
         self.c.q, self.c.v, self.variable = initialize(self.q, self.v, self.x)
         self.plant: Any = plant.ToAutoDiffXd()
         self.d: Any = self.plant.CreateDefaultContext()
-        # Their variables are ours, so their gradients are in our order already.
+        # Drake's variables are in our order, so its gradients are too.
         y = InitializeAutoDiff(np.concatenate([self.q, self.v, self.x])).ravel()
         self.plant.SetPositions(self.d, y[:nq][self.q_order])
         self.plant.SetVelocities(self.d, y[nq : nq + nv][self.v_order])
@@ -79,7 +79,7 @@ class Pair:
         self.forces: Any = MultibodyForces_[AutoDiffXd](self.plant)
 
     def compare(self, got: AutoDiffArray, theirs: Any, *rows: Array) -> None:
-        """`theirs` has its axes in their order, of which `rows` are the indices of ours."""
+        """Compare with `theirs`, whose axes are in Drake's order; `rows` holds our index of each entry."""
         from pydrake.autodiffutils import ExtractGradient, ExtractValue
 
         theirs = np.asarray(theirs)
@@ -138,7 +138,7 @@ def test_poses_and_velocities(pair: Pair) -> None:
 
 
 def _moves(body: mbt.RigidBody) -> bool:
-    """Constants of Drake have no gradient."""
+    """Return whether a body moves: constants have no gradient in Drake."""
     mobilizer = body.inboard_mobilizer
     while mobilizer is not None:
         if mobilizer.num_velocities:
@@ -155,7 +155,7 @@ def test_energies(pair: Pair) -> None:
 
 
 def test_analytic_derivatives(pair: Pair) -> None:
-    """Along the velocities: N times their gradients."""
+    """With respect to positions: along the velocities, so Drake's gradients times N."""
     from pydrake.autodiffutils import ExtractGradient
 
     context = pair.tree.create_default_context()

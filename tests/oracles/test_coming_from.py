@@ -24,7 +24,7 @@ MJCF = """<mujoco><option timestep="0.001"/><worldbody>
 
 
 def pinocchio_names(heading: str) -> Names:
-    """Return what the tables about Pinocchio speak of."""
+    """Return the names that the tables about Pinocchio use."""
     pinocchio = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
     text = arm()
     if heading == "A free base":
@@ -47,7 +47,7 @@ def pinocchio_names(heading: str) -> Names:
 
 
 def mujoco_names(heading: str) -> Names:
-    """Return what the tables about MuJoCo speak of."""
+    """Return the names that the tables about MuJoCo use."""
     mujoco = pytest.importorskip("mujoco", reason="needs the `oracle` extra")
     is_free = heading == "A free joint"
     base = '<freejoint name="base"/>' if is_free else '<joint name="shoulder" axis="0 0 1"/>'
@@ -72,7 +72,7 @@ def mujoco_names(heading: str) -> Names:
 
 
 def drake_names(heading: str) -> Names:
-    """Return what the tables about Drake speak of."""
+    """Return the names that the tables about Drake use."""
     pytest.importorskip("pydrake", reason="needs the `oracle` extra")
     from pydrake.multibody import tree as drake_tree
     from pydrake.multibody.parsing import Parser
@@ -112,7 +112,7 @@ def test_row_about_drake(heading: str, theirs: str, ours: str) -> None:
     assert_same(evaluate(theirs, names), evaluate(ours, names))
 
 
-# What the tables of defaults say. The arm that comes with mbt has damping, rotors and a root that weighs.
+# Tables of defaults. The arm of mbt has damping, rotors, and a root link with mass.
 
 
 def test_defaults_of_pinocchio() -> None:
@@ -127,7 +127,7 @@ def test_defaults_of_pinocchio() -> None:
     np.testing.assert_array_equal(model.gravity.linear, tree.gravity_field.gravity_vector)
     assert mbt.load_model(ARM, gravity=None).gravity_field is None
 
-    # At a velocity torques differ by the damping; only mbt counts rotors.
+    # In motion, torques differ by the damping; only mbt counts rotors.
     q, v, no = pinocchio.neutral(model), np.ones(6), np.zeros(6)
     theirs = pinocchio.rnea(model, model.createData(), q, v, no)
     ours = functional.inverse_dynamics(tree, context.q, v, no)
@@ -160,7 +160,7 @@ def test_defaults_of_mujoco() -> None:
     assert model.dof_armature[1] == 0.1
     assert np.isclose(functional.mass_matrix(tree, [0, 0, 0])[1, 1], _bare(text) + 0.1)
 
-    # Damping is a force of its own there; here it acts in forward and inverse dynamics.
+    # In MuJoCo, damping is a separate force; here it acts in forward and inverse dynamics.
     data = mujoco.MjData(model)
     data.qvel = v = np.array([0.0, 2.0, 0.0])
     mujoco.mj_forward(model, data)
@@ -170,13 +170,13 @@ def test_defaults_of_mujoco() -> None:
     gravity = functional.gravity_generalized_forces(tree, data.qpos)
     np.testing.assert_allclose(functional.bias_term(tree, data.qpos, v), data.qfrc_bias + gravity, atol=1e-14)
 
-    # Nothing acts at limits.
+    # No force acts at joint limits.
     beyond = np.array([0.0, 10.0, 0.0])
     assert abs(functional.inverse_dynamics(tree, beyond, 0 * v, 0 * v)).max() < 10.0
 
 
 def _bare(text: str) -> float:
-    """Return the entry of the mass matrix at the elbow, without what a rotor adds."""
+    """Return the mass matrix's entry at the elbow, without the rotor."""
     tree = mbt.load_model(text.replace('armature="0.1"', ""))
     return float(functional.mass_matrix(tree, [0, 0, 0])[1, 1])
 

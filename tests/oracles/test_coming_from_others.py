@@ -16,7 +16,7 @@ pytestmark = pytest.mark.oracle
 
 @pytest.fixture(scope="module")
 def exudyn_names() -> Names:
-    """Return what the table about Exudyn speaks of."""
+    """Return the names that the table about Exudyn uses."""
     exudyn = pytest.importorskip("exudyn", reason="needs the `oracle` extra")
     from exudyn import robotics
 
@@ -46,7 +46,7 @@ def test_row_about_exudyn(exudyn_names: Names, heading: str, theirs: str, ours: 
 
 @pytest.fixture(scope="module")
 def sympy_names() -> Names:
-    """Return what the table about SymPy speaks of."""
+    """Return the names that the table about SymPy uses."""
     import sympy
     from sympy.physics import mechanics
 

@@ -28,7 +28,7 @@ def pybullet() -> Iterator[Any]:
 
 
 def pybullet_names(pybullet: Any, folder: Path) -> Names:
-    """Return what the tables about PyBullet speak of."""
+    """Return the names that the tables about PyBullet use."""
     text = arm().replace('<link name="tool"/>', TOOL)
     path = folder / "arm.urdf"
     path.write_text(text, encoding="utf-8")
@@ -53,7 +53,7 @@ def pybullet_names(pybullet: Any, folder: Path) -> Names:
 def test_row_about_pybullet(pybullet: Any, tmp_path: Path, heading: str, theirs: str, ours: str) -> None:
     names = pybullet_names(pybullet, tmp_path)
     peer, mine = evaluate(theirs, names), evaluate(ours, names)
-    if heading == "Poses":  # in single precision, as the page says
+    if heading == "Poses":  # in single precision, as the page states
         np.testing.assert_allclose(np.array(peer), mine, rtol=0, atol=2e-7)
     else:
         assert_same(np.array(peer) if isinstance(peer, tuple) else peer, mine)
@@ -72,9 +72,9 @@ def test_defaults_of_pybullet(pybullet: Any, tmp_path: Path) -> None:
     assert not np.isclose(pybullet.getDynamicsInfo(robot, 0)[2][0], turret[0, 0])
     pybullet.resetJointState(robot, 1, 0.0, 1.0)
     pybullet.stepSimulation()
-    assert abs(pybullet.getJointState(robot, 1)[1]) < 1e-3  # the motor stops it
+    assert abs(pybullet.getJointState(robot, 1)[1]) < 1e-3  # the default motor stops it
 
-    # The base floats, and slows down.
+    # The base is free, and slows down.
     pybullet.resetSimulation()
     ball = pybullet.createMultiBody(1.0, pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.1))
     pybullet.resetBaseVelocity(ball, [1, 0, 0])

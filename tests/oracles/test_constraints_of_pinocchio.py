@@ -1,10 +1,10 @@
-"""Constrained forward dynamics against `pin.constraintDynamics`: points and frames held, also twice.
+"""Constrained forward dynamics against `pin.constraintDynamics`: points and frames held, some of them twice.
 
-Pinocchio gives each constraint the force on its first joint at the first placement, in the axes of that and
-linear first. Ours act on frame B at the place that both share, in the axes there and torques first. Frame B
-is that on the second joint, so one is minus the other with its halves exchanged; but World always has frame
-A, so where it is the second joint both act on the first. Where equations follow from others, multipliers are
-not unique; what they do is.
+Pinocchio gives each constraint's force on its first joint, at the first placement, in that placement's axes
+and linear part first. Ours act on frame B, at the shared point, in its axes and torque first. Frame B is the
+one on the second joint, so one is minus the other with its halves exchanged; but World always has frame A,
+so if World is the second joint, both act on the first. With redundant equations multipliers are not unique,
+but their effect is.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def close(model: Any, q: Array, kind: Any, first: End, other_joint: int) -> Any:
 
 
 def again(model: Any, constraint: Any, kind: Any) -> Any:
-    """Return a constraint in the same place."""
+    """Return another constraint of this kind in the same place."""
     c = constraint
     ends = c.joint1_id, c.joint1_placement, c.joint2_id, c.joint2_placement
     return pin.RigidConstraintModel(kind, model, *ends, pin.ReferenceFrame.LOCAL)
@@ -72,13 +72,13 @@ class Case:
         self.J = self.tree.calc_constraint_jacobian(self.context)
 
     def move(self, rng: np.random.Generator) -> Array:
-        """Take on random velocities that obey, and return generalized forces."""
+        """Set random velocities that obey the constraints, and return generalized forces."""
         v = rng.normal(size=self.tree.num_velocities)
         self.context.v = v - np.linalg.pinv(self.J, rcond=1e-9) @ (self.J @ v)
         return rng.normal(size=self.tree.num_velocities)
 
     def by_pinocchio(self, tau: Array) -> tuple[Array, Array]:
-        """Return accelerations and multipliers as they are in the tree."""
+        """Return accelerations and multipliers in the coordinates of the tree."""
         context, coordinates, model = self.context, self.coordinates, self.model
         models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
         for constraint in self.constraints:
@@ -105,7 +105,7 @@ class Case:
         assert_near(self.J.T @ multipliers, self.J.T @ theirs)
         if conditioning(self.tree, self.context) > 1e-2:
             assert_near(multipliers, theirs)
-        # They do something.
+        # The constraints make a difference.
         free = self.tree.create_default_context()
         free.q, free.v = self.context.q, self.context.v
         for constraint in self.tree.constraints:
@@ -118,7 +118,7 @@ def assert_near(actual: Array, desired: Array, tolerance: float = 1e-10) -> None
 
 
 def random_case(seed: int, kinds: Sequence[Any], repeated: Sequence[Any] = ()) -> Case:
-    """A tree that floats, with constraints between random joints; the last one `repeated` as these kinds."""
+    """A free tree with constraints between random joints; the last one is repeated as each of these kinds."""
     rng = np.random.default_rng(seed)
     pin.seed(seed)
     urdf = to_urdf(urdf_model(seed, 12, ("revolute", "revolute", "prismatic"), base="floating"))
@@ -126,7 +126,7 @@ def random_case(seed: int, kinds: Sequence[Any], repeated: Sequence[Any] = ()) -
     q = pin.integrate(model, pin.neutral(model), rng.uniform(-1.0, 1.0, model.nv))
     constraints = []
     for i, kind in enumerate(kinds):
-        # From World to a body, then between bodies.
+        # The first from World to a body, the others between bodies.
         pair = (0, rng.integers(1, model.njoints)) if not i else rng.choice(model.njoints, 2, replace=False)
         first, second = (int(joint) for joint in rng.permutation(pair))
         constraints.append(close(model, q, kind, (first, pin.SE3.Random()), second))
@@ -155,7 +155,7 @@ def test_what_is_said_twice(seed: int, kinds: tuple[Any, ...], repeated: tuple[A
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("kinds", [(BALL,), (WELD,), (BALL, BALL)], ids=name_of)
 def test_impulses(kinds: tuple[Any, ...], share: float) -> None:
-    """Against `pin.impulseDynamics`, which is given the Jacobian, in its velocities."""
+    """Against `pin.impulseDynamics`, with the Jacobian in Pinocchio's velocities."""
     case = random_case(1, kinds)
     context, coordinates = case.context, case.coordinates
     assert conditioning(case.tree, context) > 1e-2
@@ -195,7 +195,7 @@ ROBOTS = {
 @pytest.mark.parametrize("is_twice", [False, True], ids=["once", "twice"])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_feet_held(name: str, is_twice: bool) -> None:
-    """A robot the feet of which cannot move, or are held once more by balls."""
+    """A robot whose feet are fixed, or fixed and held again by ball constraints."""
     path, feet, kind = ROBOTS[name]
     model = pin.buildModelFromUrdf(str(FOLDER / path), pin.JointModelFreeFlyer())
     rng = np.random.default_rng(6)

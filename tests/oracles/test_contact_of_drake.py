@@ -1,4 +1,4 @@
-"""Contact of points against compliant point contact of Drake: one law above the stiction speed."""
+"""Contact of points against compliant point contact of Drake: the same law above the stiction speed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STIFFNESS, DISSIPATION, STATIC, DYNAMIC, SPEED = 3e3, 0.7, 0.8, 0.5, 0.04
 
 
 class Drake:
-    """A box with a ball at each point over an inclined plane."""
+    """A box with a ball at each point, above an inclined plane."""
 
     def __init__(self) -> None:
         builder = DiagramBuilder()
@@ -38,7 +38,7 @@ class Drake:
         self.plant, _ = AddMultibodyPlant(config, builder)
         inertia = SpatialInertia(2.0, np.zeros(3), UnitInertia.SolidBox(0.4, 0.2, 0.2))
         self.box = self.plant.AddRigidBody("box", inertia)
-        # In series: half of the stiffness of each.
+        # In series: each has twice the total stiffness.
         properties = ProximityProperties()
         friction = CoulombFriction(STATIC, DYNAMIC)
         AddContactMaterial(
@@ -53,7 +53,7 @@ class Drake:
         self.diagram = builder.Build()
 
     def forces(self, q: Any, v: Any) -> dict[tuple[float, ...], tuple[Any, float]]:
-        """The force on the box of each ball in contact, by its place, and its depth."""
+        """Return the force on the box at each ball in contact, by the ball's position, and its depth."""
         root = self.diagram.CreateDefaultContext()
         context = self.plant.GetMyMutableContextFromRoot(root)
         self.plant.SetPositions(context, q)
@@ -75,7 +75,7 @@ def test_forces_of_points_that_slide() -> None:
     drake = Drake()
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(2.0, 0.4, 0.2, 0.2)))
-    # Where the centres of the balls are when these touch.
+    # Where the centres of the balls are at first touch.
     X_AL = mbt.math.make_pose([0, 0, RADIUS])
     plane = tree.add_frame(mbt.FixedOffsetFrame("plane", tree.world_body, X_WA @ X_AL))
     contact = tree.add_force_element(
@@ -94,7 +94,7 @@ def test_forces_of_points_that_slide() -> None:
             X_WB = X_WA @ X_AB
             q = np.concatenate([mbt.math.matrix_to_quaternion(X_WB[:3, :3]), X_WB[:3, 3]])
             angle = rng.uniform(0, 2 * np.pi)
-            # Without a rotation: Drake's point of contact is half as deep.
+            # Without rotation, since Drake's point of contact is only half as deep.
             v_A = [speed * np.cos(angle), speed * np.sin(angle), rise]
             v = np.concatenate([np.zeros(3), X_WA[:3, :3] @ v_A])
             context.q, context.v = q, v

@@ -1,4 +1,4 @@
-"""Every joint type that Drake has, against the tree and the reference."""
+"""Every joint type of Drake, against the tree and the reference."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_maps(name: str) -> None:
 
 
 def test_locked_joints() -> None:
-    """What Drake's forward dynamics gives with every other joint locked."""
+    """Against Drake's forward dynamics with every other joint locked."""
     subject, drake, reference = _sources("mixed")
     state = random_state(reference, np.random.default_rng(4))
     context = subject.tree.create_default_context()

@@ -24,7 +24,7 @@ LEFT_OUT = ("dID_dq", "dFD_dq")
 
 
 class Run:
-    """A model in one of its states, rebuilt; arrays in the order of the tree."""
+    """A rebuilt model in one of its states; arrays are in the order of the tree."""
 
     def __init__(self, case: ElementCase, tree: mbt.MultibodyTree, state: int) -> None:
         self.tree = tree
@@ -49,7 +49,7 @@ class Run:
         self.external.body_forces[self.rows] = self.wanted("F_applied")
         self.context = tree.create_default_context()
         self.context.q, self.context.v = self.q, self.v
-        # With everything that acts: for what depends on accelerations.
+        # With all inputs and applied forces, for quantities that depend on accelerations.
         self.driven = self.context.clone()
         self.driven.actuation = self.wanted("actuation")
         self.driven.applied_forces.body_forces[:] = self.external.body_forces
@@ -58,7 +58,7 @@ class Run:
     def wanted(self, quantity: str) -> Array:
         return self._case.get(quantity, self._state, self._labels)
 
-    # What several quantities are made of.
+    # Parts that several quantities share.
 
     def everything(self) -> mbt.MultibodyForces:
         """All force elements and joint damping."""
@@ -108,7 +108,7 @@ class Run:
         return self.tree.calc_inverse_dynamics(self.context, vdot, forces, include_force_elements=full)
 
     def generalized(self, forces: mbt.MultibodyForces) -> Array:
-        """Return what forces are as generalized forces."""
+        """Return forces as generalized forces."""
         still = np.zeros(self.tree.num_velocities)
         return np.asarray(self.inverse_dynamics(still) - self.inverse_dynamics(still, forces))
 
@@ -140,7 +140,7 @@ def _columns(function: Callable[[Array], Array], size: int) -> Array:
 
 
 def _of_mobilizers(method: str, rows: str, columns: str) -> Callable[[Run], Array]:
-    """Return the matrix that has those of the mobilizers as blocks."""
+    """Return the block-diagonal matrix of the mobilizers' matrices."""
 
     def matrix(run: Run) -> Array:
         result = np.zeros((len(getattr(run, rows)), len(getattr(run, columns))))
@@ -155,7 +155,7 @@ def _of_mobilizers(method: str, rows: str, columns: str) -> Callable[[Run], Arra
 
 
 def _gravity_only(run: Run) -> Array:
-    """Inverse dynamics with gravity as the only force, and the stateless function with nothing to add."""
+    """Inverse dynamics with gravity as the only force; the stateless function with zeros added."""
     forces = mbt.MultibodyForces(run.tree)
     gravity = run.tree.gravity_field
     pc, vc = run.tree.eval_position_kinematics(run.context), run.tree.eval_velocity_kinematics(run.context)
@@ -268,7 +268,7 @@ WAYS: dict[str, tuple[Callable[[Run], Any], ...]] = {
         lambda run: run.tree.calc_conservative_power(run.context),
         _sum_of_elements("calc_conservative_power", "pc", "vc"),
     ),
-    # The tree counts the damping of joints, the reference does not.
+    # The tree counts joint damping, the reference does not.
     "power_nonconservative": (
         lambda run: run.tree.calc_non_conservative_power(run.context) - run.v @ run.wanted("tau_damping"),
         _sum_of_elements("calc_non_conservative_power", "pc", "vc"),
@@ -363,7 +363,7 @@ def _tree(name: str) -> mbt.MultibodyTree:
 
 
 def error(actual: Any, desired: Array) -> float:
-    """Return ``max |a - b| / (1 + max |b|)``, where b is known; NaN where a is NaN."""
+    """Return ``max |a - b| / (1 + max |b|)`` where b is known; NaN where a is NaN."""
     a, b = np.asarray(actual), np.asarray(desired)
     assert a.shape == b.shape, f"shape {a.shape}, wanted {b.shape}"
     known = ~np.isnan(b)

@@ -1,4 +1,4 @@
-"""Constraints against equalities of MuJoCo, which are soft, as these become stiff."""
+"""Constraints against MuJoCo's equalities, which are soft, as these become stiff."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Pair:
         np.testing.assert_allclose(self.tree.calc_constraint_errors(self.context), 0.0, atol=1e-14)
 
     def ours(self, vector: Any) -> Any:
-        """Return velocities or generalized forces as they are in the tree: they are turned alike."""
+        """Return velocities or generalized forces in the tree's coordinates: the same rotation maps both."""
         return self.coordinates.v_from_mujoco(self.data.qpos, vector)
 
 
@@ -70,7 +70,7 @@ def test_accelerations_and_forces_at_rest(name: str) -> None:
 
 @pytest.mark.parametrize("name", EQUALITIES)
 def test_trajectories(name: str) -> None:
-    """What MuJoCo leaves out of the acceleration of a constraint, Jdot v, fades with the time constant."""
+    """MuJoCo omits Jdot v from the acceleration of a constraint; the effect fades with the time constant."""
     errors = []
     for time_constant in (2e-2, 1e-2):
         pair = Pair(name, time_constant, 0.9999)

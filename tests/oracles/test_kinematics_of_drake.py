@@ -1,7 +1,7 @@
 """Jacobians, bias accelerations, momentum, composite inertia and reactions against Drake, on random URDF."""
 
 # mypy: disable-error-code="arg-type"
-# (the stubs of pydrake take a type of array that no array has)
+# (the stubs of pydrake use an array type that no NumPy array has)
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_mass_and_momentum(pair: Pair) -> None:
 
 
 def test_accelerations_and_reactions(pair: Pair) -> None:
-    """Of forward dynamics with gravity, damping and applied forces: frames measured in moving frames too."""
+    """Forward dynamics with gravity, damping and applied forces; frames measured in moving frames too."""
     tree, c, plant, d = pair.tree, pair.c.clone(), pair.plant, pair.theirs
     state = pair.state
     c.applied_forces.generalized_forces[:] = state.tau

@@ -27,7 +27,7 @@ def test_same(seed: int, num_bodies: int) -> None:
     tree = mbt.load_model(urdf, base="fixed")
     layout = layout_of(tree)
     peer, reference = PinocchioPeer(urdf, model, layout), Reference(model, layout)
-    # Pinocchio has forces first, and motions of translation.
+    # Pinocchio has the linear part of forces and motions first.
     swapped = np.r_[3:6, 0:3]
     link = tree.bodies[-1]
     for k in range(2):
@@ -37,7 +37,7 @@ def test_same(seed: int, num_bodies: int) -> None:
         v = T @ state.v
         at = (peer.model, peer.data, q)
 
-        # Of what is welded to World Pinocchio does not count the mass: its centre of mass is another one.
+        # Pinocchio omits the mass of bodies welded to World, so its centre of mass differs.
         moving = sum(inertia.mass for inertia in peer.model.inertias.tolist()[1:])
         share = moving / tree.calc_total_mass(tree.create_default_context())
         between = mbt.math.skew(pin.centerOfMass(*at) - F.center_of_mass(tree, state.q))

@@ -1,4 +1,4 @@
-"""Steps and rollouts as MuJoCo's integrators make them, and as Drake's discrete plant does."""
+"""Steps and rollouts against MuJoCo's integrators, and against Drake's discrete plant."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ def distance_of_bodies_that_turn(method: str, steps: int) -> float:
 
 
 def test_the_same_euler_steps_of_bodies_that_turn() -> None:
-    """Velocities in other axes: a step turns about the velocity itself, which so is the same in both."""
+    """Velocities are in other axes; a step rotates about the velocity itself, which is the same in both."""
     assert distance_of_bodies_that_turn("semi_implicit_euler", 100) < 1e-10
 
 
 def test_the_same_motion_of_bodies_that_turn() -> None:
-    """Stages differ in how they turn, by errors of order four."""
+    """Stages rotate bodies differently, with errors of order four."""
     coarse, fine = (distance_of_bodies_that_turn("rk4", steps) for steps in (100, 200))
     assert fine < 1e-6
     assert coarse / fine == pytest.approx(16.0, rel=0.15)

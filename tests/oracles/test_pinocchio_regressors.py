@@ -13,7 +13,7 @@ from support.urdf_writer import to_urdf, urdf_model
 
 pytestmark = pytest.mark.oracle
 
-# Seed, number of bodies. Pinocchio merges bodies that are welded together: none here.
+# Seed, number of bodies. Without welds between bodies, which Pinocchio would merge.
 MODELS = [(31, 2), (32, 5), (33, 12)]
 
 
@@ -29,7 +29,7 @@ def test_same_regressors(seed: int, num_bodies: int, base: str) -> None:
     tree = mbt.load_model(urdf, base=base)  # type: ignore[arg-type]
     layout = layout_of(tree)
     peer, reference = PinocchioPeer(urdf, model, layout), Reference(model, layout)
-    # The joint of a body, behind "universe", carries the body itself.
+    # The joint of a body, after "universe", carries the body itself.
     columns = [
         slice(10 * (j - 1), 10 * j)
         for body in sorted(tree.bodies[1:], key=lambda body: body.node_index)
@@ -51,7 +51,7 @@ def test_same_regressors(seed: int, num_bodies: int, base: str) -> None:
 
         T = peer.T(state.q)
         q, v, a = peer.q(state.q), T @ state.v, T @ state.vdot + peer.Tdot_v(state.q, state.v)
-        # A matrix of one row comes as a vector.
+        # Pinocchio returns a matrix of one row as a vector.
         Y = pin.computeJointTorqueRegressor(peer.model, peer.data, q, v, a).reshape(tree.num_velocities, -1)
         assert_close(
             ours(tree.calc_inverse_dynamics_regressor(context, state.vdot)), T.T @ theirs(Y), 20 * scale

@@ -1,4 +1,4 @@
-"""The robots of the package example-robot-data: read as they are, computed as Pinocchio computes them."""
+"""The robots of the package example-robot-data: read unchanged, and computed as by Pinocchio."""
 
 import warnings
 
@@ -13,7 +13,7 @@ pin = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
 
 pytestmark = pytest.mark.oracle
 
-# It has no link: xacro was to put them in.
+# It has no links: xacro should have inserted them.
 EMPTY = FOLDER / "ur_description" / "urdf" / "ur3.urdf"
 ROBOTS = [path for path in sorted(FOLDER.rglob("*.urdf")) if path != EMPTY]
 
@@ -57,16 +57,16 @@ def test_dynamics(path):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * scale)
 
 
-# With what is not a robot's fault: links without mass that nothing resists, in a description.
+# Descriptions with a fault of their own: massless links that nothing resists.
 MASSLESS = ("romeo", "romeo_laas_small")
 MOVING = [path for path in (*ROBOTS, *sorted(FOLDER.rglob("*.sdf"))) if path.stem not in MASSLESS]
 
 
 @pytest.mark.parametrize("path", MOVING, ids=[path.stem + path.suffix for path in MOVING])
 def test_implicit_steps_hold(path):
-    """Three seconds with default settings: nothing has more energy than a fall gives, and the way to limits.
+    """Three seconds with default settings: no more energy than from a fall and from returning to limits.
 
-    Joints that stand beyond these come back within a fifth of a second.
+    Joints that start beyond their limits are back within a fifth of a second.
     """
     tree = load_robot(path)
     context = tree.create_default_context()

@@ -53,7 +53,7 @@ def test_reduced_models_of_pinocchio(seed: int, num_bodies: int, share: float) -
     model = pin.buildReducedModel(full, [full.getJointId(name) for name in locked], q_ref)
     data = model.createData()
     names = [joint.name for joint in small.joints if joint.num_positions]
-    # Where each of ours is in theirs.
+    # Pinocchio's index of each of our coordinates.
     place = [model.idx_vs[model.getJointId(name)] for name in names]
     assert model.nv == small.num_velocities == len(place)
     rng = np.random.default_rng(1)
@@ -77,7 +77,7 @@ def test_reduced_models_of_pinocchio(seed: int, num_bodies: int, share: float) -
 
 @cache
 def _welded_in_drake(seed: int) -> tuple[Subject, Source, Reference]:
-    """Every other joint of a random model locked by us, and a weld in what Drake is given."""
+    """A random model with every other joint locked by mbt, and welded in the text for Drake."""
     from support.drake_peer import KINDS, DrakePeer
 
     model = random_model(seed, 14, kinds=KINDS, may_reverse=False, actuated=0.5)

@@ -1,7 +1,7 @@
 """Rollouts of public robots against the integrators of MuJoCo and Drake, over a second."""
 
 # mypy: disable-error-code="arg-type"
-# (the stubs of pydrake take a type of array that no array has)
+# (the stubs of pydrake use an array type that no NumPy array has)
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROBOTS = {**ARMS, **FREE}
 
 @cache
 def text_of(name: str) -> str:
-    """Return the mechanism of a robot: without shapes, friction and mimicry, which libraries differ in."""
+    """Return a robot's mechanism without shapes, friction and mimics, which libraries treat differently."""
     robot = ET.fromstring((FOLDER / ROBOTS[name]).read_text())
     for element in list(robot):
         if element.tag not in ("link", "joint"):
@@ -57,7 +57,7 @@ def text_of(name: str) -> str:
 
 @cache
 def problem(name: str) -> tuple[mbt.MultibodyTree, Array, Array]:
-    """Return a robot and a state of it, which moves."""
+    """Return a robot and one of its states, in motion."""
     tree = mbt.load_model(text_of(name), base="fixed")
     rng = np.random.default_rng(8)
     dq, v = rng.uniform(-0.5, 0.5, (2, tree.num_velocities))
@@ -73,7 +73,7 @@ def path_of(name: str, method: str) -> tuple[Array, Array]:
 def largest_difference(
     tree: mbt.MultibodyTree, path: tuple[Array, Array], other: tuple[Array, Array]
 ) -> float:
-    """Return that of positions and velocities, each relative to what it becomes."""
+    """Return the largest difference of positions and velocities; velocities relative to their largest."""
     (q, v), (other_q, other_v) = path, other
     assert np.abs(tree.difference_positions(q[0], q[-1])).max() > 0.3
     dq = functional.difference_positions(tree, q, other_q)
@@ -103,7 +103,7 @@ def test_mujoco(name: str, method: str) -> None:
 
 
 def drake(name: str, scheme: str, dt: float) -> tuple[Array, Array]:
-    """Return the states at the ends of tenths of the second."""
+    """Return the states at every tenth of the second."""
     pytest.importorskip("pydrake", reason="needs the `oracle` extra")
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
@@ -120,7 +120,7 @@ def drake(name: str, scheme: str, dt: float) -> tuple[Array, Array]:
         n, m = joint.num_positions, joint.num_velocities
         if n == 0:
             continue
-        # It makes a free joint of its own.
+        # Drake adds a free joint itself.
         theirs = plant.GetJointByName(joint.name if n == 1 else joint.child_body.name)
         to_q[joint.position_start : joint.position_start + n] = theirs.position_start() + np.arange(n)
         to_v[joint.velocity_start : joint.velocity_start + m] = theirs.velocity_start() + np.arange(m)
@@ -145,7 +145,7 @@ def each_tenth(path: tuple[Array, Array]) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_accurate_trajectories_of_drake(name: str) -> None:
-    """Both with short steps, theirs of order five."""
+    """Both with short steps; Drake's integrator is of order five."""
     theirs = drake(name, "runge_kutta5", DT / 5)
     tree, q, v = problem(name)
     rest = np.broadcast_to(0.0, (40 * STEPS, tree.num_velocities))

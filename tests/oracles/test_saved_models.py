@@ -1,4 +1,4 @@
-"""What `save_model` writes as URDF is the same model to Pinocchio and to Drake."""
+"""URDF that `save_model` writes is the same model to Pinocchio and to Drake."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def make_tree(seed: int) -> mbt.MultibodyTree:
-    """Joints in either direction, with frames anywhere on both sides, on World."""
+    """Joints in both directions, on World, with offset frames on both sides."""
     tree = build_tree(random_model(seed, 9, kinds=("revolute", "prismatic", "weld")), finalize=False)
     for joint in tree.joints:
         if joint.num_velocities:
@@ -49,7 +49,7 @@ def check_same(tree: mbt.MultibodyTree, q: dict[str, float], M: Array, places: d
 def test_pinocchio(seed: int) -> None:
     pin = pytest.importorskip("pinocchio")
     tree = make_tree(seed)
-    # It adds no rotors of transmissions.
+    # It does not add the rotors of transmissions.
     tree = tree.edit()
     for actuator in tree.joint_actuators:
         actuator.set_default_rotor_inertia(0.0)
@@ -107,7 +107,7 @@ EVERY_KIND = {
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_drake_reads_every_kind(kind: str) -> None:
-    """The same coordinates: a body is where mbt has it."""
+    """Same coordinates, same poses of bodies."""
     pytest.importorskip("pydrake")
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant

@@ -30,7 +30,7 @@ GAINS, LIMITS = ((300.0, 3.0), (500.0, 5.0), (200.0, 2.0)), (4.0, 1e4, 2.0)
 
 
 def make_both() -> tuple[mbt.MultibodyTree, Any]:
-    """Return an arm of three links on servos, in mbt and in Drake."""
+    """Return an arm of three links with servos, in mbt and in Drake."""
     tree, plant = mbt.MultibodyTree(), MultibodyPlant(time_step=STEP)
     parent, frame = tree.world_body, plant.world_frame()
     for i, gains in enumerate(GAINS):

@@ -1,4 +1,4 @@
-"""Trees with everything, their clones in other scalars, and directions in which all inputs change at once."""
+"""Trees with every element, their clones in other scalars, and directions that change all inputs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECTIONS = (
 
 
 def count(tree: mbt.MultibodyTree, section: str) -> int:
-    """How many elements have a part of a section of the parameters."""
+    """Return how many elements have a part of a section of the parameters."""
     if section == "gravity":
         return 1
     if section in ("mass", "com", "unit_inertia", "massless_inertia"):
@@ -46,7 +46,7 @@ def count(tree: mbt.MultibodyTree, section: str) -> int:
 
 @dataclass
 class Point:
-    """A state with all parameters, and directions in which everything changes: the last axis counts them."""
+    """A state with all parameters, and directions in which everything changes, along the last axis."""
 
     q: Array
     v: Array
@@ -67,7 +67,7 @@ def _pose_rate(rng: np.random.Generator, X: Array) -> Array:
 
 
 def random_point(tree: mbt.MultibodyTree, x: Array, directions: int, seed: int = 0) -> Point:
-    """A random state and random directions."""
+    """Return a random state and random directions."""
     rng = np.random.default_rng(seed)
     context = tree.create_default_context()
     state = random_state(tree, rng)
@@ -103,7 +103,7 @@ def set_context(context: Any, point: Point, step: float | None, direction: int =
 
 
 def evaluate(name: str, tree: mbt.MultibodyTree, context: Any, x: Any) -> Any:
-    """Call a method by its name, with the third input where it takes one; several results are stacked."""
+    """Call a method by name, with the third input if it takes one; several results are stacked."""
     call = CALLS[name]
     result = call.run(tree, context, *([x] if call.arguments else []))
     return np.stack(result) if isinstance(result, tuple) else result
@@ -119,13 +119,13 @@ def _moved(value: Array, dot: Array, step: float | None, direction: int, *, is_p
     rate = dot[..., direction]
     if not is_pose:
         return value + step * rate
-    # A pose stays one: exp of the rate, to third order.
+    # A pose must remain one: exp of the rate, to third order.
     X = value.reshape(4, 4)
     A = step * np.linalg.solve(X, rate.reshape(4, 4))
     return (X @ (np.eye(4) + A + A @ A / 2 + A @ A @ A / 6 + A @ A @ A @ A / 24)).ravel()
 
 
 def richardson(f: Any, step: float = 2e-3) -> Array:
-    """Derivative at zero: central differences of sixth order."""
+    """Return the derivative at zero from central differences of sixth order."""
     d = [(np.asarray(f(k * step)) - np.asarray(f(-k * step))) for k in (1, 2, 3)]
     return (45 * d[0] - 9 * d[1] + d[2]) / (60 * step)

@@ -1,4 +1,4 @@
-"""What elements read from a Context and write into it, in arrays with derivatives and in symbols."""
+"""Elements read from a Context and write into it, in arrays with derivatives and in symbols."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def joint_of(tree: mbt.MultibodyTree, cls: type) -> Any:
     return next(joint for joint in tree.joints if type(joint) is cls)
 
 
-# Class of joint -> pairs of getter and setter, with the shape of what they take.
+# Class of joint -> pairs of getter and setter, with the shape of their values.
 COORDINATES: dict[type, list[tuple[str, str, tuple[int, ...]]]] = {
     mbt.RevoluteJoint: [("get_angle", "set_angle", ()), ("get_angular_rate", "set_angular_rate", ())],
     mbt.PrismaticJoint: [("get_translation", "set_translation", ())],
@@ -78,7 +78,7 @@ def test_coordinates_of_joints(cls: type, getter: str, setter: str, shape: tuple
     getattr(joint, setter)(context, symbols if shape else symbols.item())
     difference = np.asarray(getattr(joint, getter)(context), dtype=object) - symbols
     assert all(abs(sp.N(entry.coeff(s))) < 1e-14 for entry in np.ravel(difference) for s in np.ravel(symbols))
-    # Doubles do not take either.
+    # A tree of doubles accepts neither.
     double = TREE.create_default_context()
     for foreign in (initialize(value), symbols if shape else symbols.item()):
         with pytest.raises(mbt.ArgumentTypeError):
@@ -87,7 +87,7 @@ def test_coordinates_of_joints(cls: type, getter: str, setter: str, shape: tuple
 
 @pytest.mark.parametrize("cls", list(COORDINATES))
 def test_poses_of_joints(cls: type) -> None:
-    """What the joint says of itself is what frames say."""
+    """The joint's own getters agree with the poses of frames."""
     state = random_state(TREE, np.random.default_rng(2))
     context = AD.create_default_context()
     context.q, context.v = initialize(state.q, state.v)
@@ -123,7 +123,7 @@ def test_poses_are_set(cls: type) -> None:
 
 
 def pairs(tree: mbt.MultibodyTree) -> list[tuple[Any, str, str, Any]]:
-    """Element, getter, setter of a parameter, and a value of it."""
+    """Element, getter and setter of a parameter, and a value for it."""
     found: list[tuple[Any, str, str, Any]] = [(tree.bodies[1], "get_mass", "set_mass", 2.5)]
     for element in (*tree.joints, *tree.force_elements):
         for setter in (
@@ -255,7 +255,7 @@ def test_energy_report() -> None:
 
 
 def test_inertial_parameters_are_seeded() -> None:
-    """Regressors are the derivatives with respect to what they multiply."""
+    """Regressors are the derivatives with respect to the parameters that they multiply."""
     state = random_state(TREE, np.random.default_rng(3))
     context = AD.create_default_context()
     context.q, context.v = state.q, state.v

@@ -1,4 +1,4 @@
-"""What a tree with derivatives takes as arguments and what it refuses; neither leaves anything behind."""
+"""What trees with derivatives accept as arguments and what they refuse; neither has side effects."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def make_context(count: int = 3) -> Any:
 
 
 def flat(result: Any) -> Array:
-    """Values and derivatives of a result, or of several."""
+    """Return values and derivatives of one result, or of several."""
     parts = result if isinstance(result, tuple) else (result,)
     return np.concatenate([x for part in parts for x in (part.value.ravel(), part.derivatives.ravel())])
 
 
 def unusual(x: Array, dx: Array) -> dict[str, Any]:
-    """Arrays of the same numbers."""
+    """Return arrays of the same numbers in other forms."""
     read_only = AutoDiffArray(x, dx)
     read_only.value.flags.writeable = read_only.derivatives.flags.writeable = False
     wide = AutoDiffArray(np.repeat(x, 2, -1), np.repeat(dx, 2, -2))
@@ -94,7 +94,7 @@ VECTORS = [
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("name", VECTORS)
 def test_bad_arrays(name: str, bad: str) -> None:
-    """Errors name the argument; the Context is as it was, and computes on."""
+    """Errors name the argument; the Context is unchanged, and still computes."""
     tree, ad = trees()
     call, context = ALL[name], make_context()
     if (bad == "none" and "tau_applied" in call.arguments) or (
@@ -116,7 +116,7 @@ def test_bad_arrays(name: str, bad: str) -> None:
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_undefined_numbers_propagate(number: float) -> None:
-    """In values and derivatives, as in doubles: nothing is refused, and nothing else is harmed."""
+    """In values and derivatives, as in doubles: nothing is refused, and other entries are unharmed."""
     tree, ad = trees()
     context = make_context()
     v = context.v.value.copy()
@@ -138,7 +138,7 @@ def test_undefined_numbers_propagate(number: float) -> None:
 
 @pytest.mark.exhaustive
 def test_nothing_leaks() -> None:
-    """Neither calls nor errors."""
+    """Neither calls nor errors leak memory."""
     tree, ad = trees()
     context = make_context()
     nv = tree.num_velocities
@@ -171,7 +171,7 @@ def test_nothing_leaks() -> None:
 
     tracemalloc.start()
     try:
-        # What is kept for the next time, free lists and the like, grows for a while; a leak grows each time.
+        # Free lists and other caches grow for a while; a leak grows each time.
         assert min(growth() for _ in range(6)) < 6_000
     finally:
         tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""What a Context of any scalar keeps is computed anew when that changes which it depends on."""
+"""A Context of any scalar recomputes a cached value when something that it depends on changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scalars.scalar_trees import SCALAR_NAMES
 
 
 class Clock(mbt.ForceElement):
-    """A cache entry for each thing that one may depend on."""
+    """One cache entry for each possible prerequisite."""
 
     SOURCES = ("time", "q", "v", "parameters", "inputs", "discrete_state")
 

@@ -1,4 +1,4 @@
-"""Steps between configurations in numbers with derivatives: also where the step, or the time, is zero."""
+"""Steps between configurations in numbers with derivatives, also where the step or the time is zero."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = {
 
 
 def compare(got: AutoDiffArray, f: Callable[[Array], Array], x: Array, digits: float) -> None:
-    """Values, and the derivatives along each entry of x."""
+    """Compare values, and the derivatives along each entry of x."""
     wanted = f(x)
     scale = 1.0 + np.max(np.abs(wanted), initial=0.0)
     np.testing.assert_allclose(got.value, wanted, rtol=0, atol=1e-13 * scale)
@@ -57,7 +57,7 @@ def test_derivatives(kind: str, is_reversed: bool, step: str) -> None:
         1e-8,
     )
 
-    # Less than a half turn.
+    # Less than half a turn.
     q1 = tree.integrate_positions(q, v * min(1.0, 2.5 / max(1.0, float(np.linalg.norm(v)))), dt)
     got = ad.difference_positions(*initialize(q, q1))
     compare(got, lambda x: tree.difference_positions(x[:nq], x[nq:]), np.concatenate([q, q1]), 1e-7)
@@ -77,7 +77,7 @@ def test_nothing_to_step() -> None:
 
 @pytest.mark.parametrize("scalar", scalar_names("autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"))
 def test_positions_by_name(scalar: str) -> None:
-    """What a tree takes apart it puts together: in its own numbers, and with constants among them."""
+    """Positions split by name reassemble: in the tree's own numbers, and with constants among them."""
     require(scalar)
     tree = two_links().clone_to_scalar(scalar)
     x = {

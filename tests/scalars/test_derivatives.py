@@ -1,4 +1,4 @@
-"""The clone with derivatives: values of doubles, derivatives of difference quotients, for every method."""
+"""Clones with derivatives: every method has the values of doubles and the derivatives of differences."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def pair(name: str) -> tuple[mbt.MultibodyTree, mbt.MultibodyTree]:
 
 @cache
 def point_of(name: str, shape: tuple[int, ...]) -> Point:
-    """With two directions; the argument of a method is drawn last: all else is the same for every shape."""
+    """With two directions; the method's argument is drawn last, so all else is the same for every shape."""
     return random_point(pair(name)[0], np.random.default_rng(7).normal(size=shape), 2)
 
 
 @cache
 def context_of(name: str, step: float | None, direction: int = 0) -> Any:
-    """The state and all parameters, moved along a direction; without a step, in numbers with derivatives."""
+    """Set the state and all parameters, moved along a direction, or with derivatives if no step is given."""
     tree, ad = pair(name)
     context = (ad if step is None else tree).create_default_context()
     set_context(context, point_of(name, (0,)), step, direction)
@@ -87,7 +87,7 @@ def check_method(name: str, method: str) -> None:
     scale = max(1.0, float(np.max(np.abs(value), initial=0.0)))
     np.testing.assert_allclose(result.value, value, rtol=0, atol=1e-9 * scale)
     assert result.derivatives.shape == (*value.shape, 2)
-    # The last of them: `test_directions` compares directions with each other.
+    # Only the last direction: `test_directions` compares directions with each other.
     wanted = richardson(along(name, method, point, 1))
     scale = max(scale, float(np.max(np.abs(wanted), initial=0.0)))
     np.testing.assert_allclose(result.derivatives[..., 1], wanted, rtol=0, atol=2e-6 * scale)

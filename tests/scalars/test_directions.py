@@ -1,4 +1,4 @@
-"""Dynamics along many directions at once, which goes by partial derivatives, against few at a time."""
+"""Dynamics along many directions at once, by partial derivatives, against few directions at a time."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def dense(sizes: tuple[int, ...], rng: np.random.Generator) -> list[Array]:
 
 
 def sparse(sizes: tuple[int, ...], rng: np.random.Generator) -> list[Array]:
-    """Return directions of a few variables each, in no order."""
+    """Return directions of a few variables each, in arbitrary order."""
     return [rng.normal(size=(n, 4 * W + 1)) * (rng.random((n, 4 * W + 1)) < 0.15) for n in sizes]
 
 
@@ -102,7 +102,7 @@ SEEDS = {"identity": identity, "dense": dense, "sparse": sparse}
 
 
 def leave(context: Any) -> None:
-    """Leave a Context as it is."""
+    """Leave a Context unchanged."""
 
 
 def compute(
@@ -129,7 +129,7 @@ def compute_in_blocks(
     seeds: list[Array],
     prepare: Prepare = leave,
 ) -> AutoDiffArray:
-    """Let dual numbers pass the kernel, as many directions at a time as they have."""
+    """Compute with dual numbers, without the kernel, as many directions at a time as they hold."""
     parts = [
         compute(tree, method, point, [rows[:, i : i + W] for rows in seeds], prepare)
         for i in range(0, seeds[0].shape[1], W)
@@ -138,7 +138,7 @@ def compute_in_blocks(
 
 
 def tolerance(tree: mbt.MultibodyTree, method: str, point: Point) -> float:
-    """Relative: forward dynamics inverts the mass matrix, along the tree."""
+    """Return a relative tolerance: forward dynamics inverts the mass matrix, along the tree."""
     if method != "calc_forward_dynamics" or not tree.num_velocities:
         return 1024 * EPS
     context = tree.create_default_context()
@@ -172,7 +172,7 @@ def test_all_directions_vs_few_at_a_time(name: str, kind: str, method: str) -> N
 
 @pytest.mark.parametrize("count", range(W + 1, 5 * W + 2))
 def test_any_number_of_directions(count: int) -> None:
-    """Full rows, empty ones, and some with one number, side by side."""
+    """Full rows, empty ones, and some with one entry, side by side."""
     tree, clone = pair("mixed12")
     point = random_point(tree)
     rng = np.random.default_rng(count)
@@ -189,7 +189,7 @@ def test_any_number_of_directions(count: int) -> None:
 
 
 def test_a_long_chain() -> None:
-    """Longer runs of variables with a direction each than are computed at a time."""
+    """Runs of variables with one direction each that are longer than one block."""
     tree = mbt.MultibodyTree()
     rng = np.random.default_rng(1)
     parent = tree.world_body
@@ -239,7 +239,7 @@ def test_bodies_exempt_from_gravity(method: str) -> None:
 
 @every_method
 def test_parameters_with_derivatives(method: str) -> None:
-    """Masses that vary along the directions too."""
+    """Masses also vary along the directions."""
 
     def prepare(context: Any, mass: Any) -> None:
         context.tree.bodies[1].set_mass(context, mass)

@@ -20,7 +20,7 @@ from support.joint_types import random_state
 DIGITS = dual("mpmath")
 mpf = mpmath.mpf
 
-# Name -> a function of duals, and the same one of numbers of mpmath.
+# Name -> a function of duals, and the same function of mpmath numbers.
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "sin": (np.sin, mpmath.sin),
     "cos": (np.cos, mpmath.cos),
@@ -80,7 +80,7 @@ def test_duals_of_duals() -> None:
         for j, w in enumerate((x, y)):
             got = f.derivatives[i].derivatives[j]
             assert sp.simplify(got - sp.diff(wanted, u, w)) == 0
-    # An inner number is a constant of the outer ones, on either side.
+    # An inner number is a constant to the outer ones, on either side.
     c = inner(y, {0: one})
     for product in (c * a, a * c):
         assert type(product) is type(a)
@@ -127,7 +127,7 @@ def test_it_is_a_scalar() -> None:
 
 
 def test_own_scalars_need_nothing_else() -> None:
-    """Fractions have arithmetic, and here no functions: derivatives of what needs none are exact."""
+    """Fractions have arithmetic but no functions here: derivatives that need no functions are exact."""
     fractions = ScalarType(Fraction(0), Fraction(1), from_float=Fraction)
     scalar = dual(fractions)
     tree = mbt.MultibodyTree()

@@ -1,4 +1,4 @@
-"""Every public method of every element, in every scalar: a method that is new is found, and must be tried."""
+"""Every public method of every element, in every scalar; new methods are found, and must be tried."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.description import Array
 from support.force_element_types import make_everything
 from support.joint_types import random_state
 
-# These tell of the tree, or set what every Context begins with; or they are for finalize().
+# These describe the tree, set the defaults of all Contexts, or are for finalize().
 NOT_OF_A_CONTEXT = ("do_", "declare_", "set_default", "get_default", "get_fixed", "get_mutable")
 OF_THE_TREE = {
     "set_parent_tree",
@@ -57,7 +57,7 @@ def elements(tree: mbt.MultibodyTree) -> list[Any]:
 
 
 def methods() -> list[tuple[int, str]]:
-    """Each method that some class defines once, with an element that has it."""
+    """Return each method, once per class that defines it, with an element that has it."""
     found: dict[tuple[type, str], int] = {}
     for i, element in enumerate(elements(tree_of("double"))):
         cls = type(element)
@@ -73,7 +73,7 @@ def methods() -> list[tuple[int, str]]:
                 if name in ("set_stiffness", "set_damping") and not getattr(element, "is_servo", True):
                     continue  # A plain motor refuses them.
                 owner = next(base for base in cls.__mro__ if name in vars(base))
-                # Joints differ in what their shared parts do.
+                # Joints differ in their shared methods.
                 key = (cls if isinstance(element, (mbt.Joint, mbt.Mobilizer)) else owner, name)
                 found.setdefault(key, i)
     return [(i, name) for (_, name), i in found.items()]
@@ -105,7 +105,7 @@ def _frame(index: int) -> Callable[[Any], mbt.Frame]:
     return lambda element: tree_of("double").frames[index]
 
 
-# Arguments of setters that are named after what they set; of others, by the name of the argument.
+# Values by the name of the argument; arguments of other setters come from their getters.
 ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "A_WB_array": lambda e: np.linspace(0, 1, 6 * tree_of("double").num_bodies).reshape(-1, 6),
     "vdot_array": _whole("velocities"),
@@ -159,7 +159,7 @@ ARGUMENTS: dict[str, Callable[[Any], Any]] = {
 
 
 def arguments(name: str, element: Any, tree: mbt.MultibodyTree, context: Any) -> dict[str, Any]:
-    """What to call a method of an element with; for an element of any scalar the same numbers."""
+    """Return arguments for a method of an element; for an element of any scalar the same numbers."""
     original = tree_of("double").get_variant(element)
     result: dict[str, Any] = {}
     for parameter in inspect.signature(getattr(element, name)).parameters.values():
@@ -179,14 +179,14 @@ def arguments(name: str, element: Any, tree: mbt.MultibodyTree, context: Any) ->
             else:
                 value = ARGUMENTS[parameter.name](original)
             if parameter.name == "u" or parameter.name.endswith("_array"):
-                # Of these a part is shown, or written.
+                # These may be read or written in part.
                 value = tree._numbers.as_float_array(value, "array").copy()
             result[parameter.name] = tree.get_variant(value) if isinstance(value, mbt.Frame) else value
     return result
 
 
 def run(scalar: str, i: int, name: str, q: Any, v: Any) -> list[Any]:
-    """Call a method in a Context of its own, and return its results, and all that it may have changed."""
+    """Call a method in a new Context, and return its results and everything that it may have changed."""
     context = tree_of(scalar).create_default_context()
     context.q, context.v = q, v
     return call(scalar, i, name, context)
@@ -199,7 +199,7 @@ def call(scalar: str, i: int, name: str, context: Any) -> list[Any]:
 
 
 def call_with(element: Any, name: str, given: dict[str, Any], context: Any) -> list[Any]:
-    """Call a method, and return its results, and all that it may have changed."""
+    """Call a method, and return its results and everything that it may have changed."""
     tree = element.parent_tree
     result = getattr(element, name)(**given)
     results = parts(result)
@@ -238,7 +238,7 @@ def parts(result: Any) -> list[Any]:
 
 @cache
 def state() -> tuple[Array, Array]:
-    """To be read only."""
+    """Return the state, to be read only."""
     context = random_state(tree_of("double"), np.random.default_rng(2))
     q, v = np.array(context.q), np.array(context.v)
     q.flags.writeable = v.flags.writeable = False

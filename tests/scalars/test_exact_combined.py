@@ -1,4 +1,4 @@
-"""Functions that are made of others stay exact, though they mix in doubles."""
+"""Functions composed of others stay exact, even if mixed with doubles."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def test_fractions_stay_fractions() -> None:
         assert all(isinstance(x, Fraction) for x in array.flat)
     assert e.tolist() == [0, 0, 0, Fraction(2, 3), 0, 0]
     assert J[3].tolist() == [-1, 0]
-    # q_left = q_right / 2: the motor moves 2 kg, and 3 kg over the gear; the belt takes the latter's force.
+    # q_left = q_right / 2: the motor moves 2 kg, and 3 kg via the gear; the belt carries that part.
     assert tau.tolist() == [2 * Fraction(2, 7) + 2 * 3 * Fraction(4, 7), 0]
     assert abs(multipliers[0]) == 2 * 3 * Fraction(4, 7)

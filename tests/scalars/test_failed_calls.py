@@ -1,4 +1,4 @@
-"""Calls of trees of other scalars that fail leave everything as it was, and say what to do."""
+"""Failed calls in trees of other scalars change nothing, and the messages give advice."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_tree_of_doubles_tells_which_trees_take_other_numbers(q: Any) -> None:
 
 
 class Pendulous(mbt.ForceElement):
-    """Computes with NumPy, which does not know the sine of a symbol."""
+    """Computes with NumPy, which cannot take the sine of a symbol."""
 
     def __init__(self, joint: mbt.RevoluteJoint) -> None:
         super().__init__(joint.model_instance)
@@ -87,7 +87,7 @@ class Pendulous(mbt.ForceElement):
         forces.generalized_forces[..., self.joint.velocity_start] -= np.sin(context.q)[0]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes before Python 3.11")
 def test_an_element_without_a_function_for_objects_is_told_where_they_are() -> None:
     tree = mbt.MultibodyTree()
     rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -1])))

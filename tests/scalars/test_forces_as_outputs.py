@@ -1,4 +1,4 @@
-"""Inverse dynamics may write into the arrays of the external forces: in every scalar, and in batches."""
+"""Inverse dynamics may write into the arrays of the external forces, in every scalar and in batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def number_of(scalar: str) -> Any:
 
 
 def make(scalar: str) -> tuple[Any, Any]:
-    """A tree of a scalar, and a Context; with derivatives, all of q, v and vdot are seeds."""
+    """Return a tree of a scalar and a Context; with derivatives, all of q, v and vdot are seeds."""
     require(scalar)
     tree = two_links()
     if scalar == "batch":
@@ -34,7 +34,7 @@ def make(scalar: str) -> tuple[Any, Any]:
     elif scalar != "double":
         tree = tree.clone_to_scalar(number_of(scalar))
     context = tree.create_default_context()
-    # The sine and cosine of zero are fractions.
+    # Zero is the only angle whose sine and cosine are fractions.
     context.q = [0, 0]
     context.v = [0.5, 0.25]
     if scalar == "derivatives":
@@ -49,7 +49,7 @@ def vdot_of(scalar: str) -> Any:
 
 
 def values_of(array: Any) -> list[Any]:
-    """All numbers; those of CasADi as floats."""
+    """Return all values; those of CasADi as floats."""
     if isinstance(array, AutoDiffArray):
         return [*array.value.ravel(), *array.derivatives.ravel()]
     return [str(x) for x in array.ravel()] if array.dtype == object else list(array.ravel())
@@ -99,7 +99,7 @@ def test_functions_too(scalar: str) -> None:
 
 @pytest.mark.parametrize("scalar", scalar_names(*(s for s in SCALARS if s != "batch")))
 def test_arrays_of_forces_stay_the_same(scalar: str) -> None:
-    """Who holds them sees what becomes of the forces, whatever is computed into these."""
+    """References to the arrays of forces stay valid, whatever is written into these."""
     tree, context = make(scalar)
     forces = mbt.MultibodyForces(tree)
     body_forces, generalized_forces = forces.body_forces, forces.generalized_forces
@@ -126,7 +126,7 @@ def test_a_refused_call_changes_no_forces() -> None:
 
 
 def test_forces_with_derivatives_refuse_another_number_of_them() -> None:
-    """Only derivatives that are zero make room."""
+    """The number of derivatives can change only while all of them are zero."""
     tree, _ = make("derivatives")
     forces = mbt.MultibodyForces(tree)
     forces.generalized_forces[0] = initialize([1.0, 2.0])[0]

@@ -39,7 +39,7 @@ def tree_of(name: str) -> mbt.MultibodyTree:
 
 
 def operands(tree: mbt.MultibodyTree, function: str, *lead: tuple[int, ...]) -> list[Array]:
-    """Random arguments with these leading axes, the last ones again and again."""
+    """Return random arguments with these leading axes; the last axes are reused for further arguments."""
     rng = np.random.default_rng(3)
     shapes = FUNCTIONS[function].shapes(tree).values()
     leads = [lead[min(i, len(lead) - 1)] for i in range(len(shapes))] if lead else [()] * len(shapes)

@@ -1,4 +1,4 @@
-"""Methods of scalar trees and of elements on a batch of states: what each state gives by itself."""
+"""Methods of scalar trees and of elements on a batch of states agree with each state alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.calls import METHODS, SCALARS
 from support.force_element_types import make_everything
 from support.joint_types import random_state
 
-# Sizes that nothing else in these trees has by accident at that place, and more than one axis.
+# Sizes that no other axis of these trees has, and more than one axis.
 BATCH = (3, 2)
 
 
@@ -33,7 +33,7 @@ def trees(user_written: bool) -> tuple[Any, Any]:
 
 @cache
 def states(user_written: bool) -> tuple[Any, Any]:
-    """Contexts of one state each, in C order, and one Context of them all. Parameters differ, too."""
+    """Contexts of one state each, in C order, and one Context of all states. Parameters differ, too."""
     single, stacked = trees(user_written)
     rng = np.random.default_rng(5)
     contexts = [random_state(single, rng) for _ in range(int(np.prod(BATCH)))]
@@ -51,7 +51,7 @@ def states(user_written: bool) -> tuple[Any, Any]:
                 if section == "frame_pose":
                     value = vary("X_PF", value.reshape(4, 4), k).ravel()
                 else:
-                    # What remains of the inertia about the mass centre is positive.
+                    # This keeps the inertia about the mass centre positive.
                     value = vary(section, value, -k if section == "com" else k)
                 context._set_parameter(section, i, value)
             together._set_parameter(section, i, stack([c._get_parameter(section, i) for c in contexts]))
@@ -65,7 +65,7 @@ def check(got: Any, singles: list[Any], name: str) -> None:
         return
     wanted = stack(singles)
     scale = max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
-    # What is the same for all states has no axes in front.
+    # Results that all states share have no axes in front.
     if np.ndim(got) < wanted.ndim:
         got = np.broadcast_to(got, wanted.shape)
     assert np.shape(got) == wanted.shape, name
@@ -75,11 +75,11 @@ def check(got: Any, singles: list[Any], name: str) -> None:
 @pytest.mark.parametrize("name", [*METHODS, *SCALARS])
 def test_methods_of_the_tree(name: str) -> None:
     call = {**METHODS, **SCALARS}[name]
-    # What users write is differentiated in numbers with derivatives, of which there are none over these.
+    # Users' elements are differentiated in dual numbers, which cannot be nested over these.
     user_written = not name.endswith("_derivatives")
     single, stacked = trees(user_written)
     contexts, together = states(user_written)
-    # As many arguments as there are states.
+    # One argument for each state.
     values = [call.values(single, seed) for seed in range(len(contexts))]
     singles = [call.run(single, c, *x) for c, x in zip(contexts, values, strict=True)]
     got = call.run(stacked, together, *(stack(entries) for entries in zip(*values, strict=True)))
@@ -93,7 +93,7 @@ OF_ALL_STATES = {"joint_dof", "model_instance", "is_enabled", "u", "u_actuator"}
 
 
 def vary(argument: str, value: Any, k: int) -> Any:
-    """The argument of state number k."""
+    """Return the argument for state number k."""
     if argument in OF_ALL_STATES or not isinstance(value, (float, np.ndarray)):
         return value
     if argument == "velocity":
@@ -130,7 +130,7 @@ def test_methods_of_elements(case: tuple[int, str]) -> None:
 
 
 def random_forces(contexts: Any, together: Any) -> tuple[list[Any], Any]:
-    """Forces for each state, and for them all."""
+    """Return forces for each state, and for all of them."""
     rng = np.random.default_rng(6)
     singles = [mbt.MultibodyForces(context.tree) for context in contexts]
     for forces in singles:

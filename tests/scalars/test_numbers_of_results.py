@@ -1,4 +1,4 @@
-"""Nothing on a Context of other numbers than one state of doubles may silently compute with doubles."""
+"""No call on a Context other than one state of doubles may silently compute with doubles."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from support.taking_long import taking_long
 
 CALLS = METHODS | SCALARS
 COMPILED = [cls for cls in TreeCore.__mro__ if cls.__module__.startswith("mbt._core")]
-# These tell about the tree, not about numbers.
+# These describe the tree and return no numbers.
 EXEMPT = {
     "is_velocity_equal_to_qdot",
     "set_default_context",
 }
-# These return caches, energies by element, or mass properties; the tests of these see their numbers.
+# These return caches, energies by element, or mass properties, which have their own tests.
 OTHERS = {
     "calc_acceleration_kinematics_cache",
     "calc_energy_report",
@@ -49,7 +49,7 @@ OTHERS = {
 
 
 def leaves(result: Any) -> Iterator[Any]:
-    """Yield the arrays and numbers of a result."""
+    """Yield the arrays and numbers in a result."""
     if isinstance(result, tuple):
         for part in result:
             yield from leaves(part)
@@ -58,7 +58,7 @@ def leaves(result: Any) -> Iterator[Any]:
 
 
 def _moving(tree: Any) -> Any:
-    """The tree and a Context in numbers with derivatives along all positions and velocities."""
+    """Return the tree and a Context with derivatives along all positions and velocities."""
     tree = tree.to_autodiff()
     context: Any = tree.create_default_context()
     rng = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""Quaternions of rotations by any angle: the largest entry is another one each time."""
+"""Quaternions of rotations by any angle; a different entry is the largest each time."""
 
 from __future__ import annotations
 

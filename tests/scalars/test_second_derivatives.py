@@ -1,6 +1,6 @@
 """Second derivatives: the analytic kernels in numbers with derivatives.
 
-Identities between mixed partials hold to rounding, and differences of what trees of doubles give, to their
+Identities between mixed partials hold to rounding; differences of trees of doubles agree to the differences'
 own error. Derivatives along positions are along the velocities, ``qdot = N(q) e_j``.
 """
 
@@ -24,7 +24,7 @@ from support.random_trees import all_weld, chain, star, world_only
 
 
 def _one_joint(kind: str, is_reversed: bool) -> mbt.MultibodyTree:
-    """The joint moves a body on another, which tilts."""
+    """Return a tree whose joint connects two bodies, of which the first tilts."""
     rng = np.random.default_rng(5)
     tree = mbt.MultibodyTree()
     bodies = [tree.world_body, *(add_random_body(tree, rng, f"body{i}") for i in range(2))]
@@ -95,7 +95,7 @@ class Second:
         return self.ad.calc_forward_dynamics_derivatives(self.context, self._seeded(self.tau))
 
     def by_q(self, array: AutoDiffArray) -> Array:
-        """Along the velocities: the last axis counts these."""
+        """Return derivatives along the velocities, which the last axis counts."""
         return array.derivatives[..., : self.nq] @ self.N
 
     def by_v(self, array: AutoDiffArray) -> Array:
@@ -106,7 +106,7 @@ class Second:
 
     @cached_property
     def brackets(self) -> Array:
-        """Velocities along which one moves by turning j before k rather than k before j: (nv, nv, nv)."""
+        """Return the Lie brackets of velocities: rotating j before k minus k before j, (nv, nv, nv)."""
         context = self.ad.create_default_context()
         context.q = initialize(self.q)
         N = self.ad.make_velocity_to_qdot_map(context).derivatives
@@ -129,16 +129,16 @@ def assert_close(actual: Array, wanted: Array, digits: float = 1e-10) -> None:
 
 @pytest.mark.parametrize("name", TREES)
 def test_mixed_partials_of_inverse_dynamics(name: str) -> None:
-    """Two kernels differentiate the same torque in either order."""
+    """Two kernels differentiate the same torque, in opposite orders."""
     s = second(name)
     dq, dv, M = s.inverse
-    # d/dvdot of dtau/dq is d/dq of M, which nothing else changes.
+    # d/dvdot of dtau/dq is d/dq of M, as no other term depends on vdot.
     assert_close(s.by_x(dq).transpose(0, 2, 1), s.by_q(M))
     for zero in (s.by_v(M), s.by_x(M), s.by_x(dv)):
         assert_close(zero, np.zeros_like(zero))
     assert_close(s.by_v(dq).transpose(0, 2, 1), s.by_q(dv))
     assert_close(s.by_v(dv).transpose(0, 2, 1), s.by_v(dv))
-    # Turns do not commute: the difference is a step along their bracket.
+    # Rotations do not commute: the difference is a step along their bracket.
     curl = s.by_q(dq) - s.by_q(dq).transpose(0, 2, 1)
     assert_close(curl, np.einsum("il,ljk->ijk", dq.value, s.brackets))
 
@@ -163,7 +163,7 @@ def test_mixed_partials_of_forward_dynamics(name: str) -> None:
 
 @pytest.mark.parametrize("name", TREES)
 def test_inertial_parameters(name: str) -> None:
-    """Torques are linear in these, and the regressor is the factor."""
+    """Torques are linear in inertial parameters, with the regressor as the factor."""
     s = second(name)
     pi = s.tree.get_inertial_parameters()
     context = s.ad.create_default_context()
@@ -176,7 +176,7 @@ def test_inertial_parameters(name: str) -> None:
     if s.tree.gravity_field is not None and any(
         not s.tree.gravity_field.is_enabled(i) for i in range(s.tree.num_model_instances)
     ):
-        # The regressor has gravity everywhere.
+        # The regressor always includes gravity.
         wanted = s.by_x(Y)
         assert_close(M.derivatives, wanted.transpose(0, 2, 1))
         return
@@ -189,14 +189,14 @@ STEPS = 10.0 ** -np.arange(1.0, 4.5, 0.5)
 
 
 def sweep(f: Callable[[float], Array]) -> Callable[[Array], float]:
-    """Return the smallest error of a derivative against differences of sixth order over steps."""
+    """Return the smallest error of a derivative against sixth-order differences, over several steps."""
     quotients = [richardson(f, h) for h in STEPS]
     return lambda derivative: min(float(np.max(np.abs(derivative - x), initial=0.0)) for x in quotients)
 
 
 @pytest.mark.parametrize("name", [name for name in TREES if name not in ("deep", "everything", "wide")])
 def test_differences_of_first_derivatives(name: str) -> None:
-    """Along each coordinate, not only along all at once."""
+    """Along each coordinate, not only along all of them together."""
     s = second(name)
     context = s.tree.create_default_context()
 
@@ -235,7 +235,7 @@ def test_differences_of_first_derivatives(name: str) -> None:
 
 
 def test_second_derivatives_are_smooth() -> None:
-    """Their differences are the same for two kernels, along a direction in which the mass matrix bends."""
+    """Differences of both kernels agree, along a direction in which the mass matrix curves."""
     s = second("rpy_floating_reversed")
     context, moved = s.ad.create_default_context(), s.tree.create_default_context()
     qdot = s.N @ np.linspace(-1.0, 1.0, s.nv)

@@ -1,4 +1,4 @@
-"""Everything that a Context holds is seeded through the setters that a user has, and the dynamics show it."""
+"""Everything in a Context can be seeded through public setters, and the dynamics have the derivatives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VDOT = np.linspace(-1.0, 1.0, TREE.num_velocities)
 
 
 def dynamics(tree: mbt.MultibodyTree, context: Any) -> Any:
-    """Both, and what else depends on parameters."""
+    """Return both dynamics, and other results that depend on parameters."""
     tau = tree.calc_inverse_dynamics(context, VDOT, include_force_elements=True)
     energy = tree.calc_potential_energy(context) + tree.calc_kinetic_energy(context)
     return np.concatenate([tau, tree.calc_forward_dynamics(context), np.stack([energy])])
@@ -35,7 +35,7 @@ Setter = Callable[[Any, Any, Any], object]
 
 
 def setters() -> dict[str, tuple[Any, Setter, Any]]:
-    """Name -> element, how one sets it (element, Context, value), and a value."""
+    """Name -> element, setter (element, Context, value), and a value."""
     found: dict[str, tuple[Any, Setter, Any]] = {}
 
     def add(element: Any, name: str, value: Any) -> None:
@@ -89,7 +89,7 @@ def test_parameters_of_elements(name: str) -> None:
         return np.asarray(dynamics(TREE, double))
 
     is_bound = bool(np.any(value == 0.0)) and "damping" in name
-    if is_bound:  # Zero is the least: step inside.
+    if is_bound:  # Zero is the least: step inwards.
         value = value + 0.1
     wanted = richardson(along)
     context = AD.create_default_context()
@@ -103,7 +103,7 @@ def test_parameters_of_elements(name: str) -> None:
 
 
 def test_poses_of_frames() -> None:
-    """Of the frames that a bushing connects."""
+    """Poses of the frames that a bushing connects."""
     frame = TREE.get_frame_by_name("bush_A")
     assert isinstance(frame, mbt.FixedOffsetFrame)
     X = frame.get_pose_in_parent_frame(STATE)
@@ -159,7 +159,7 @@ class Beat(mbt.ForceElement):
 
 
 def test_all_inputs_at_once() -> None:
-    """State, time, actuation, forces of three sorts, and what elements declare, in one call of initialize."""
+    """State, time, actuation, three kinds of forces, and declared values of elements, in one `initialize`."""
     tree, ad = one_dof()
     spring: Any = ad.get_variant(tree.force_elements[0])
     context: Any = ad.create_default_context()
@@ -179,7 +179,7 @@ def test_all_inputs_at_once() -> None:
 
 
 def test_forces_take_seeds() -> None:
-    """New forces are constants; adding a number with derivatives to them makes room."""
+    """New forces are constants; adding a number with derivatives makes room for them."""
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.3)))
     joint = tree.add_joint(mbt.UniversalJoint, "joint", tree.world_body, None, body, None, damping=0.5)
@@ -192,7 +192,7 @@ def test_forces_take_seeds() -> None:
     forces: Any = mbt.MultibodyForces(ad)
     body.add_in_force_in_world(context, F, forces)
     assert np.array_equal(forces.body_forces[1].derivatives, np.eye(6, 9))
-    # A constant leaves the derivatives.
+    # Adding a constant keeps the derivatives.
     body.add_in_force_in_world(context, np.ones(6), forces)
     body.add_in_force(context, [1.0, 0.0, 0.0], F, ad.world_frame, forces)
     np.testing.assert_array_equal(forces.body_forces[1].value, [3.0, -1.0, 12.0, 9.0, 11.0, 13.0])
@@ -226,7 +226,7 @@ W = lane_count()
 
 @pytest.mark.parametrize("count", sorted({0, 1, W - 1, W, W + 1, 3 * W, 40}))
 def test_any_number_of_directions(count: int) -> None:
-    """They run in blocks, and each is what it is alone."""
+    """Directions are computed in blocks, each as if alone."""
     rng = np.random.default_rng(count)
     dq, dv, dx = (rng.normal(size=(n, count)) for n in (STATE.q.size, STATE.v.size, VDOT.size))
     dm = rng.normal(size=count)
@@ -252,10 +252,10 @@ def test_any_number_of_directions(count: int) -> None:
             np.testing.assert_array_equal(result.value, alone.value)
 
 
-# With elements that are written in Python, derivatives take seconds.
+# With elements written in Python, derivatives take seconds.
 @pytest.mark.parametrize("with_elements", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_numbers_of_directions_that_differ(with_elements: bool) -> None:
-    """An error that says so; nothing has changed, and the Context computes on."""
+    """An error says so; nothing has changed, and the Context still computes."""
     context: Any = AD.create_default_context()
     context.q = AutoDiffArray(STATE.q, np.ones((STATE.q.size, 3)))
     context.v = STATE.v
@@ -282,14 +282,14 @@ def test_numbers_of_directions_that_differ(with_elements: bool) -> None:
 
 
 def test_parameters_are_seeded_again() -> None:
-    """With another number of directions, or none; a constant leaves nothing behind."""
+    """With another number of directions, or none; a constant leaves no derivatives behind."""
     body = AD.bodies[1]
     context: Any = AD.create_default_context()
     for count in (1, 3, 0, 2):
         body.set_mass(context, AutoDiffArray(2.0, np.ones(count)))
         assert body.get_mass(context).num_derivatives == count
         assert AD.calc_mass_matrix(context).num_derivatives == count
-    # Beside another one they must go together; else nothing changes.
+    # With another seeded parameter, both must change together; otherwise nothing changes.
     other, serials = AD.bodies[2], context._serials
     before = other.get_mass(context)
     with pytest.raises(mbt.ShapeError, match="derivatives"):
@@ -307,7 +307,7 @@ def test_parameters_are_seeded_again() -> None:
 
 
 def test_inertial_parameters_are_seeded_again() -> None:
-    """All at once: what they replace need not go with them."""
+    """All at once: they may have another number of directions than those that they replace."""
     pi = TREE.get_inertial_parameters()
     context: Any = AD.create_default_context()
     for count in (2, 5, 0, 1):
@@ -330,7 +330,7 @@ def test_inertial_parameters_are_seeded_again() -> None:
 
 
 def test_what_an_error_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An element that fails leaves the Context usable, and its error surfaces as it is."""
+    """A failing element leaves the Context usable, and its own error is raised."""
     _, ad = one_dof()
     context: Any = ad.create_default_context()
     context.q = initialize([0.3])

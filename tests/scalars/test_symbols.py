@@ -48,11 +48,11 @@ def values_of_doubles(tree: mbt.MultibodyTree, method: str) -> tuple[Any, Array,
 
 @pytest.mark.parametrize("method", CALLS)
 def test_fifty_digits(method: str) -> None:
-    """Numbers with fifty digits are those of doubles, to rounding."""
+    """Numbers with fifty digits agree with doubles, to rounding."""
     check_fifty_digits("every_kind", method)
 
 
-# Of all elements at once what they enter; expressions of derivatives, or of inverses, take minutes there.
+# Methods for trees with all elements; expressions of derivatives or inverses would take minutes there.
 OF_ELEMENTS = [
     "calc_inverse_dynamics",
     "calc_potential_energy",
@@ -187,11 +187,11 @@ def test_casadi_functions_evaluate_to_the_numbers(name: str, method: str) -> Non
 
 
 class BrokenError(Exception):
-    """What an operation of a foreign scalar raises."""
+    """The error that an operation of a foreign scalar raises."""
 
 
 def fragile(fail_at: int) -> tuple[ScalarType, list[int]]:
-    """A scalar of floats whose functions fail at some call."""
+    """A scalar of floats whose functions fail at a given call."""
     calls = [0]
 
     def failing(function: Any) -> Any:

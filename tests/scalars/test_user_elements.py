@@ -1,4 +1,4 @@
-"""Elements written in Python are differentiated exactly in every scalar, or by differences if they cannot."""
+"""Python elements are differentiated exactly in every scalar, or by differences if they cannot be."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.force_element_types import Drag
 
 
 class Cubic(mbt.ForceElement):
-    """A cubic force on a joint, stiffer with time, with an energy and all that can be declared."""
+    """A cubic force on a joint that stiffens with time, with an energy and every kind of declaration."""
 
     def __init__(self, joint: mbt.Joint) -> None:
         super().__init__(joint.model_instance)
@@ -69,7 +69,7 @@ def make_pendulum(
 
 
 def set_everything(context: Any, element: Any) -> tuple[float, float]:
-    """Set state and all that is declared; return stiffness and stretch."""
+    """Set the state and all declared values; return stiffness and stretch."""
     context.q, context.v, context.time = [0.7], [1.5], 0.5
     context.set_numeric_parameter(element.stiffness, [3.0])
     context.set_discrete_state(element.zero, [0.125])
@@ -79,7 +79,7 @@ def set_everything(context: Any, element: Any) -> tuple[float, float]:
 
 
 def slope(tree: mbt.MultibodyTree, context: Any) -> Any:
-    """d tau / d q of the element alone."""
+    """Return d tau / d q of the element alone."""
     with_element = tree.calc_inverse_dynamics_derivatives(context, [0.0], include_force_elements=True)[0]
     return (
         tree.calc_inverse_dynamics_derivatives(context, [0.0], include_force_elements=False)[0] - with_element
@@ -87,7 +87,7 @@ def slope(tree: mbt.MultibodyTree, context: Any) -> Any:
 
 
 def test_derivatives_are_exact() -> None:
-    """Of all that a Context holds; difference quotients would be good for ten digits."""
+    """With respect to everything in a Context; difference quotients would have only ten digits."""
     tree, element = make_pendulum(lambda rod, pin: Cubic(pin))
     context = tree.create_default_context()
     k, x = set_everything(context, element)
@@ -96,7 +96,7 @@ def test_derivatives_are_exact() -> None:
     dq, dv, _ = tree.calc_forward_dynamics_derivatives(context)
     assert dq[0, 0] == pytest.approx(-3 * k * x * x / M, rel=1e-14)
     assert dv[0, 0] == 0.0
-    # Minus the energy's rate along v and in time.
+    # Minus the rate of the energy along v and in time.
     power = -(k * x**3 * 1.5 + k / 1.5 * x**4 / 4)
     assert tree.calc_conservative_power(context) == pytest.approx(power, rel=1e-15)
 
@@ -147,7 +147,7 @@ def test_a_force_between_trees_on_world_couples_their_derivatives() -> None:
 
 
 class Sine(mbt.ForceElement):
-    """A force that is computed with the standard library, which takes floats only."""
+    """A force computed with the standard library, which takes floats only."""
 
     def __init__(self, joint: mbt.Joint) -> None:
         super().__init__(joint.model_instance)
@@ -161,7 +161,7 @@ class Sine(mbt.ForceElement):
 
 
 class Both(Sine):
-    """What takes floats only beside what takes anything."""
+    """A part that takes floats only beside one that takes any scalar."""
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         if isinstance(context.q, np.ndarray):
@@ -171,7 +171,7 @@ class Both(Sine):
 
 
 class Uncopyable(Sine):
-    """What holds something that nobody can copy."""
+    """An element that holds something that cannot be copied."""
 
     def __init__(self, joint: mbt.Joint) -> None:
         super().__init__(joint)
@@ -200,7 +200,7 @@ def test_only_those_that_need_differences_have_them() -> None:
     k, x = set_everything(context, cubic)
     cubic.scale = 1e9
     context.v = [0.0]
-    # The error of a difference would be about 1e-1.
+    # A difference would have an error of about 1e-1.
     assert slope(tree, context) == pytest.approx(-3e9 * k * x * x + 1.4, abs=1e-6)
 
 
@@ -217,7 +217,7 @@ def test_a_root_of_zero_has_differences() -> None:
 
 
 class Faulty(mbt.ForceElement):
-    """An element with a mistake."""
+    """An element with a bug."""
 
     def __init__(self, body: mbt.RigidBody) -> None:
         super().__init__(body.model_instance)
@@ -243,7 +243,7 @@ def test_errors_surface_as_they_are(scalar: str) -> None:
 
 
 class Settings:
-    """Settings as a user keeps them."""
+    """Settings in a class of the user."""
 
     def __init__(self, gain: float) -> None:
         self.gain = gain
@@ -260,7 +260,7 @@ CHANGES: dict[str, tuple[Any, Callable[[Any], Any], Callable[[Any], None]]] = {
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_attributes_may_change(case: str) -> None:
-    """What is kept for derivatives follows the element."""
+    """The copy that is kept for derivatives follows the element."""
     value, read, change = CHANGES[case]
 
     class Linear(Cubic):
@@ -294,7 +294,7 @@ def test_copies_do_not_carry_what_is_kept() -> None:
     assert slope(twin.tree, twin) == wanted
 
 
-# Other scalars.
+# Other scalars
 
 
 def test_second_derivatives() -> None:
@@ -358,7 +358,7 @@ def test_many_digits() -> None:
 
 
 def test_differences_of_numbers_with_derivatives() -> None:
-    """An element that takes no objects, beside a tree that has derivatives already."""
+    """An element that takes no objects, in a tree that has derivatives already."""
 
     class Solved(Sine):
         def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
@@ -378,7 +378,7 @@ def test_differences_of_numbers_with_derivatives() -> None:
 
 
 class Crank(mbt.Frame):
-    """A frame that takes floats only, and keeps a lock."""
+    """A frame that takes floats only, and holds a lock."""
 
     def do_declare_parameters(self) -> None:
         self.angle = self.declare_numeric_parameter(0.5)
@@ -389,7 +389,7 @@ class Crank(mbt.Frame):
 
 
 class Weight(mbt.ForceElement):
-    """A weight at the origin of a frame, whose methods it calls."""
+    """A weight at the origin of a frame; it calls the frame's methods."""
 
     def __init__(self, frame: mbt.Frame) -> None:
         super().__init__(frame.model_instance)
@@ -407,7 +407,7 @@ class Weight(mbt.ForceElement):
 
 
 def test_frames_that_take_floats_only_stay_where_they_are() -> None:
-    """Nothing of a frame depends on the state: it is not computed anew."""
+    """Nothing in the frame depends on the state, so it is not recomputed."""
     tree = mbt.MultibodyTree()
     rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
     tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])

@@ -1,4 +1,4 @@
-"""Families of trees: an element of one leads to that of another, whatever their scalars."""
+"""Families of trees: from an element of one to its counterpart in another, for all scalars."""
 
 from __future__ import annotations
 
