@@ -83,7 +83,7 @@ def exact(call: str, s: str, b: str, a: str) -> Any:
 def test_bias_in_a_moving_frame(call: str, b: str, a: str, s: str) -> None:
     """To rounding of the motion of one frame in the other, about 1 rad/s; the base has 10^4."""
     wanted = exact(call, s, b, a)
-    # Seen from the tail, the whole arm moves with its base: the shared motion cancels.
+    # The whole arm with its base moves in the frame of a tail: what both have in common is nothing then.
     bound = 1e-13
     for scalar in ("double", "autodiff", "batch"):
         tree = TREE.to_autodiff() if scalar == "autodiff" else TREE

@@ -196,7 +196,7 @@ def test_points_that_coincide() -> None:
 
 @pytest.mark.parametrize("size", [1e-3, 1e-2, 1.0, 100.0, 1000.0])
 def test_a_floor_of_levers(size: float) -> None:
-    """Constraints that nothing can violate, to rounding, have no effect."""
+    """Constraints that no motion can violate, to rounding, have no effect."""
     for seed in range(10):
         check_floor_of_levers(size, seed)
 

@@ -229,7 +229,7 @@ def test_multipliers_of_what_cannot_move_are_zero() -> None:
 
 
 def twice_held() -> tuple[mbt.MultibodyTree, Any]:
-    """Return a four-bar closed by two balls and a distance, where one ball would do."""
+    """Return a four-bar closed by two balls, where one would do."""
     tree, context = four_bar_with(0.0, ATTITUDES[1])
     work = tree.edit()
     ends = [work.get_frame_by_name(name) for name in ("post", "tip")]
