@@ -1,4 +1,4 @@
-"""The array itself: parts, entries, views, writing, copies, texts, methods."""
+"""The array itself: its parts, indexing, views, writes, copies, text forms and methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import mbt
 from mbt.autodiff import AutoDiffArray, constant, initialize
 from support.autodiff import assert_sound, random_array, same
 
-# Making one
+# Construction
 
 
 def test_parts() -> None:
@@ -57,7 +57,7 @@ def test_wrong_parts(value: Any, derivatives: Any, message: str) -> None:
         AutoDiffArray(value, derivatives)
 
 
-# Entries
+# Indexing
 
 KEYS: list[Any] = [
     0,
@@ -223,7 +223,7 @@ def test_an_entry_is_a_copy_of_its_own() -> None:
     ],
 )
 def test_views_are_written_through(view: Callable[[AutoDiffArray], AutoDiffArray]) -> None:
-    """Values and derivatives alike, whatever made the array."""
+    """Both values and derivatives are written, however the array was made."""
     for x in (
         random_array(2, 3, 4),
         random_array(4, 3, 2).T + 1.0,
@@ -258,7 +258,7 @@ def test_pickle(protocol: int) -> None:
         assert same(pickle.loads(pickle.dumps(x, protocol)), x)
 
 
-# Texts
+# Text forms
 
 
 def test_repr() -> None:

@@ -15,7 +15,7 @@ from support.autodiff import assert_sound, directional_derivatives, random_seeds
 
 Expression = Callable[[list[Any]], Any]
 
-# Smooth, and of moderate growth, so that expressions of them can be differenced.
+# Smooth functions of moderate growth, so that finite differences of their compositions are accurate.
 UNARY: list[Callable[[Any], Any]] = [
     np.sin,
     np.cos,
@@ -99,7 +99,7 @@ def test_random_expressions(f: Expression, seed: int) -> None:
 @settings(max_examples=60)
 @given(f=expressions(2), seed=st.integers(0, 1000))
 def test_seeds_are_directions(f: Expression, seed: int) -> None:
-    """The derivatives along any seeds are the Jacobian times the seeds."""
+    """The derivatives along any seeds equal the Jacobian times the seeds."""
     rng = np.random.default_rng(seed)
     args = [rng.uniform(-1.0, 1.0, (3, 3)) for _ in range(2)]
     seeds = random_seeds(args, 4, seed)
@@ -124,7 +124,7 @@ def test_composition_is_the_product_of_jacobians(f: Expression, g: Expression, s
 
 @pytest.mark.parametrize("count", [1, 7, 200])
 def test_directions_do_not_mix(count: int) -> None:
-    """Many at once give what each gives alone."""
+    """Many directions at once give the same derivatives as each direction alone."""
     rng = np.random.default_rng(8)
     x, s = rng.uniform(-1.0, 1.0, (3, 3)), rng.normal(size=(3, 3, count))
 

@@ -1,4 +1,4 @@
-"""Every function with a rule: its values are NumPy's, its derivatives those of differences."""
+"""Every function with a rule: its values equal NumPy's, its derivatives equal finite differences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FUNCTION_CASES = [
 
 
 def _compare(f: Callable[..., Any], args: tuple[Any, ...], count: int = 3) -> None:
-    """Differentiate with respect to each set of arguments; the others are constants."""
+    """Differentiate with respect to each subset of arguments; the others are constants."""
     for variable in itertools.product([True, False], repeat=len(args)):
         if not any(variable):
             continue
@@ -47,11 +47,11 @@ def _compare(f: Callable[..., Any], args: tuple[Any, ...], count: int = 3) -> No
         expected = directional_derivatives(f, args, seeds)
         scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
         np.testing.assert_allclose(result.derivatives, expected, rtol=1e-9, atol=2e-11 * scale)
-        for x in mixed:  # What is a view of an operand is so in both parts.
+        for x in mixed:  # Where the value is a view of an operand's, so are the derivatives.
             if isinstance(x, AutoDiffArray):
                 shared = np.shares_memory(result.value, x.value)
                 assert np.shares_memory(result.derivatives, x.derivatives) == shared
-        for x, before in zip(mixed, kept, strict=True):  # The operands are as they were.
+        for x, before in zip(mixed, kept, strict=True):  # The operands are unchanged.
             assert before is None or np.array_equal(x.derivatives, before)
 
 
@@ -89,7 +89,7 @@ def test_every_function_has_a_case() -> None:
 
 
 def test_names_are_those_of_numpy() -> None:
-    """A misspelt name would be one that this NumPy does not have."""
+    """A misspelt name would look like a function that this NumPy lacks."""
     if np.lib.NumpyVersion(np.__version__) >= "2.2.0":
         assert not rules.UNKNOWN_NAMES
 
@@ -101,7 +101,7 @@ def _function(name: str) -> Any:
     return target
 
 
-# Complex numbers prove the rules of smooth functions to rounding.
+# The complex step checks the rules of smooth functions to rounding.
 
 ANALYTIC = """square sqrt reciprocal exp expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh
 tanh arcsinh arctanh negative positive"""

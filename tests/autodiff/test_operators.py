@@ -1,4 +1,4 @@
-"""Operators and ufuncs in all their forms: in place, with plain arrays, broadcasting, different counts."""
+"""Operators and ufuncs in all their forms: in place, with plain arrays, broadcasting, unequal counts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_operators_with_plain_arrays_on_either_side(binary: Any) -> None:
 
 
 def test_a_number_is_not_changed_in_place() -> None:
-    """As with floats: others may know it by another name."""
+    """As with floats: another variable may refer to the same number."""
     total = before = random_array()
     total += 1.0
     assert same(before, random_array())
@@ -101,7 +101,7 @@ def test_a_plain_array_cannot_take_derivatives() -> None:
             write()
     with pytest.raises(
         ValueError, match="setting an array element"
-    ) as caught:  # NumPy's text; ours is the cause.
+    ) as caught:  # NumPy raises this error; ours is its cause.
         plain[0] = random_array()
     assert "would lose its derivatives" in str(caught.value.__cause__)
     np.testing.assert_array_equal(plain, 0.0)
@@ -146,7 +146,7 @@ def test_ufunc_methods() -> None:
     np.testing.assert_allclose(z.value, np.stack([y[0], 1.0, y[1]]).value)
 
 
-# Different numbers of derivatives
+# Unequal numbers of derivatives
 
 
 @pytest.mark.parametrize(

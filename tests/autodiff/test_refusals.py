@@ -1,4 +1,4 @@
-"""What an array with derivatives refuses, and what it says then."""
+"""What an array with derivatives refuses, and the messages of its errors."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ SPD = np.diag([1.0, 2.0, 3.0, 4.0, 5.0]) + 0.3
 
 
 def _arm(q: Any) -> Any:
-    """Tip of a planar arm with links of length 1."""
+    """The tip of a planar arm with links of length 1."""
     angles = np.cumsum(q)
     return np.stack([np.sum(np.cos(angles)), np.sum(np.sin(angles))])
 
@@ -142,7 +142,7 @@ def _arm_jacobian(q: Any) -> Any:
 
 
 def _rotate(x: Any) -> Any:
-    """Rotate a vector by the quaternion x[:4] (w first), made a unit."""
+    """Rotate a vector by the quaternion x[:4] (w first) after normalizing it."""
     quaternion = x[:4] / np.linalg.norm(x[:4])
     w, u = quaternion[0], quaternion[1:]
     p = np.array([1.0, 2.0, 3.0])
@@ -219,7 +219,7 @@ def test_closed_form(name: str, x: Any) -> None:
 
 
 def test_a_context_array_is_a_constant() -> None:
-    """Arrays that show the inside of a Context are of a class of their own."""
+    """Arrays that are views into a Context have a class of their own."""
     tree = mbt.MultibodyTree()
     link = tree.add_body(mbt.RigidBody, mbt.SpatialInertia.point_mass(1.0, [0.0, 0.0, -1.0]))
     tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, axis=[0, 1, 0])

@@ -31,7 +31,7 @@ Shape = tuple[int, ...]
 
 
 def tree_of() -> mbt.MultibodyTree:
-    """All joints and force elements, some of which are written in Python."""
+    """A tree with all joints and force elements, some of them written in Python."""
     return every.tree_of("double")
 
 
@@ -66,7 +66,7 @@ def _states(tree: mbt.MultibodyTree) -> tuple[Array, ...]:
 
 
 def make_batch(tree: mbt.MultibodyTree, shape: Shape) -> Any:
-    """The first so many of 17 states."""
+    """The first of 17 states, as many as the shape holds."""
     count = int(np.prod(shape))
     context = tree.create_default_context(shape)
     q, v, u = (array[:count].reshape(*shape, -1) if array.size and count else None for array in _states(tree))
@@ -80,7 +80,7 @@ def make_batch(tree: mbt.MultibodyTree, shape: Shape) -> Any:
 
 
 def sample_of(context: Any, i: Shape) -> mbt.Context:
-    """A Context of one state with q, v and inputs of a sample."""
+    """A Context of one state with the q, v and inputs of one sample."""
     single = context.tree.create_default_context()
     for name in ("q", "v", "actuation", "time"):
         setattr(single, name, np.array(getattr(context, name)[i]))
@@ -150,7 +150,7 @@ def _calls_of_elements(tree: mbt.MultibodyTree) -> dict[str, Function]:
         def call(context: Any) -> list[Any]:
             given = every.arguments(name, elements[i], tree, context)
             if "velocity" in given:
-                # One for each sample would have its axes.
+                # A velocity for each sample would need the axes of the batch.
                 given["velocity"] = 0.5
             results = arrays_of(getattr(elements[i], name)(**given))
             return results + (arrays_of(given["forces"]) if "forces" in given else [])
@@ -160,6 +160,6 @@ def _calls_of_elements(tree: mbt.MultibodyTree) -> dict[str, Function]:
     return {
         f"{type(elements[i]).__name__}.{name}": make(i, name)
         for i, name in every.METHODS
-        # What takes whole arrays takes no Context.
+        # Functions of whole arrays take no Context.
         if not name.startswith(every.WRITES) and not name.endswith(("_array", "_actuation_vector"))
     }

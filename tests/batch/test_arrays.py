@@ -1,4 +1,4 @@
-"""Arrays of a batch: what is handed out never changes, and what is written into."""
+"""Arrays of a batch: those returned never change; those written into do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 
 def write_everything(context: Any) -> None:
-    """Each of what a Context holds, so that everything changes."""
+    """Write every kind of value that a Context holds, so that everything changes."""
     rng = np.random.default_rng(8)
     context.q = tree_of().normalize_positions(context.q + 0.1 * rng.normal(size=context.q.shape))
     context.v = context.v + 1.0
@@ -65,7 +65,7 @@ def test_what_is_handed_out_is_read_only_and_never_changes(name: str) -> None:
     np.testing.assert_array_equal(array, kept)
     if name.partition(".")[2] not in ("H_FM",):
         assert not np.array_equal(fresh, kept)
-    # Results are ordinary.
+    # Results are ordinary arrays.
     assert type(array + 1.0) is np.ndarray
     assert type(array.copy()) is np.ndarray
 
@@ -102,7 +102,7 @@ WRITES: dict[str, Callable[[Any], None]] = {
 
 @pytest.mark.parametrize("name", WRITES)
 def test_caches_follow_every_kind_of_write(name: str) -> None:
-    """Results in a Context that has computed everything before are those of one that has not."""
+    """A Context that has computed everything before gives the same results as one that has not."""
     tree = tree_without_users()
     used, fresh = make_batch(tree, SHAPE), make_batch(tree, SHAPE)
     for call in CALLS(tree).values():
@@ -176,7 +176,7 @@ def test_out(name: str) -> None:
             call.run(tree, context, *values, out=bad)
         if isinstance(bad, np.ndarray):
             assert (bad == 7.0).all()
-    # Left untouched when an argument is rejected.
+    # `out` is left untouched when an argument is rejected.
     for k in range(len(values)):
         wrong = [*values]
         wrong[k] = np.zeros((5, *values[k].shape[1:]))

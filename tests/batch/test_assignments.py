@@ -1,4 +1,4 @@
-"""What is assigned to a batch: one for all samples, or leading axes that broadcast."""
+"""Values assigned to a batch: one for all samples, or arrays whose leading axes broadcast."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_is_refused_changes_nothing(name: str, k: int) -> None:
     with pytest.raises(error, match=f"^{name}: expected") as caught:
         setattr(context, name, make(size_of(name)))
     if error is mbt.ShapeError:
-        # Wanted and got.
+        # The message gives the expected and the received shape.
         assert re.search(
             rf"expected shape \({', '.join(map(str, (*SHAPE, *size_of(name))))}\), got \(", str(caught.value)
         )
@@ -125,19 +125,19 @@ def test_forces_that_do_not_broadcast(lead: tuple[int, ...]) -> None:
     for name in ("calc_inverse_dynamics", "calc_forward_dynamics", "calc_forward_dynamics_derivatives"):
         with pytest.raises(mbt.ShapeError, match=f"external_forces: {message}"):
             getattr(tree, name)(context, x, forces)
-    # Forces to write into have the very shape of the batch.
+    # Forces to write into must have exactly the shape of the batch.
     with pytest.raises(mbt.ShapeError, match=f"forces: {message}"):
         tree.calc_force_elements_contribution(context, forces)
     with pytest.raises(mbt.ShapeError, match=r"forces: expected batch shape \(2, 3\), got \(\)"):
         tree.calc_force_elements_contribution(context, mbt.MultibodyForces(tree))
-    # A Context of one state takes one state.
+    # A Context of one state accepts only one state.
     single = tree.create_default_context()
     with pytest.raises(mbt.ShapeError, match=r"applied_forces: expected batch shape \(\), got "):
         single.applied_forces = forces
 
 
 def test_an_argument_may_be_one_for_all() -> None:
-    """Or have leading axes that broadcast; results are those with all axes."""
+    """Arguments may have leading axes that broadcast; results equal those of arguments with all axes."""
     tree = tree_without_users()
     context = make_batch(tree, SHAPE)
     nv = tree.num_velocities
@@ -219,7 +219,7 @@ def test_back_to_the_defaults() -> None:
     context.applied_forces.generalized_forces[...] = 1.0
     tree.set_default_context(context)
     assert context.batch_shape == SHAPE
-    # Forces that somebody has asked for stay, and are zero.
+    # Forces that somebody has asked for persist, and are zero.
     fresh.applied_forces.set_zero()
     for name, call in CALLS(tree).items():
         for a, b in zip(arrays_of(call(context)), arrays_of(call(fresh)), strict=True):
@@ -245,7 +245,7 @@ def test_state_of_model_instances_in_arrays() -> None:
         np.testing.assert_array_equal(whole, 2.0 * array)
         getattr(tree, f"set_{what}")(context, instance, 3.0 * part)
         np.testing.assert_array_equal(getattr(tree, f"get_{what}")(context, instance), 3.0 * part)
-        # One for all.
+        # One value for all samples.
         getattr(tree, f"set_{what}")(context, part[0, 0])
         np.testing.assert_array_equal(
             getattr(tree, f"get_{what}")(context), np.broadcast_to(part[0, 0], part.shape)

@@ -1,4 +1,4 @@
-"""Arguments that cannot be used: an error that names them, whatever they are, and nothing is changed."""
+"""Unusable arguments of any kind raise an error that names them, and change nothing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from support.calls import METHODS
 
 
 class Hostile:
-    """An array that is none."""
+    """An object that poses as an array but is not one."""
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("no array")
 
 
 class Liar:
-    """An array of another shape than it says."""
+    """An array whose shape is not the one it reports."""
 
     shape, ndim, dtype = (2, 3), 2, np.float64
 
@@ -59,7 +59,7 @@ def test_arguments_of_methods(name: str, argument: str) -> None:
     k = list(call.arguments).index(argument)
     bad_ones = [*NO_NUMBERS, Liar(), *map(np.zeros, SHAPES)]
     if argument == "tau_applied":
-        # None is zero.
+        # None means zero.
         bad_ones = [bad for bad in bad_ones if bad is not None]
     for bad in bad_ones:
         values = call.values(tree)

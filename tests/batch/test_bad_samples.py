@@ -1,4 +1,4 @@
-"""One sample that is not finite, or singular: NaN there, and every bit of the others as without it."""
+"""One sample that is not finite, or singular: NaN there, and every other sample unchanged to the last bit."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ CASES = [(make, spoiler) for make in (tree_of, tree_without_users) for spoiler i
 @cache
 def good_results(make: Any) -> dict[str, list[Any]]:
     context = make_batch(make(), (5,))
-    # All Contexts have some.
+    # So that every Context has applied forces.
     context.applied_forces.set_zero()
     return {name: [np.array(x) for x in arrays_of(call(context))] for name, call in CALLS(make()).items()}
 
@@ -118,7 +118,7 @@ def test_what_is_singular_is_nan(spoiler: str) -> None:
             count += 1
             for array in arrays_of(call(context)):
                 bad = np.asarray(array[BAD])
-                # World rests whatever happens, and nothing has no momentum.
+                # World is at rest in any case, and no bodies have no momentum.
                 assert np.isnan(bad).any(), name
                 assert np.isin(bad[~np.isnan(bad)], 0.0).all(), name
     assert count >= 3
@@ -145,7 +145,7 @@ def test_zero_quaternions_have_no_poses() -> None:
 
 
 def two_points(shape: Any = 3) -> tuple[mbt.MultibodyTree, Any]:
-    """A spring between World and a ball that slides through its end."""
+    """A spring between World and a ball that slides through the spring's fixed end."""
     tree = mbt.MultibodyTree()
     ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
     tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, ball, None, [1, 0, 0])
@@ -172,7 +172,7 @@ def test_ends_of_a_spring_that_coincide() -> None:
     np.testing.assert_array_equal(np.isnan(tree.calc_potential_energy(context)), [False, True, False])
     with pytest.raises(mbt.SingularityError):
         tree.calc_potential_energy(sample_of(context, (1,)))
-    # Nothing that needs no force is lost.
+    # Quantities that do not need the spring's force remain finite.
     assert np.isfinite(tree.calc_mass_matrix(context)).all()
     assert np.isfinite(tree.calc_reaction_forces(context)[[0, 2]]).all()
 
@@ -186,7 +186,7 @@ def test_ends_of_a_spring_that_coincide_by_its_parameters() -> None:
 
 
 def test_no_mass_in_any_sample() -> None:
-    """Not even then an error: whether there is one cannot depend on the other samples."""
+    """No error even if all samples are singular: one sample's outcome must not depend on the others."""
     tree, context = two_points()
     context.q = [[0.5], [0.6], [0.7]]
     tree.bodies[1].set_mass(context, 0.0)

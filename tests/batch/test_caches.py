@@ -1,4 +1,4 @@
-"""Caches of a batch are those of one Context, as long as somebody looks, and no longer."""
+"""Caches of a batch belong to one Context, and live as long as somebody holds them, and no longer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPE = (2, 3)
 def make_two() -> tuple[mbt.MultibodyTree, Any, Any]:
     tree = tree_without_users()
     one, other = make_batch(tree, SHAPE), make_batch(tree, SHAPE)
-    # A step of another length for each sample.
+    # Each sample takes a step of a different length.
     other.q = tree.integrate_positions(one.q, one.v, np.linspace(0.1, 0.6, 6).reshape(SHAPE))
     return tree, one, other
 
@@ -49,7 +49,7 @@ def test_caches_of_one_state_and_of_many_are_apart() -> None:
 
 
 def test_a_context_goes_when_nobody_holds_it() -> None:
-    """Without the help of the collector, which does not know how large arrays are."""
+    """Without the garbage collector, which does not know how large arrays are."""
     tree, context, _ = make_two()
     for body in tree.bodies:
         body.eval_pose_in_world(context)
@@ -64,7 +64,7 @@ def test_a_context_goes_when_nobody_holds_it() -> None:
         assert known() is None
     finally:
         gc.enable()
-    # What it has not computed yet needs no Context.
+    # What the cache has not computed yet needs no Context.
     assert pc.X_FM.shape == (*SHAPE, tree.num_bodies, 4, 4)
 
 

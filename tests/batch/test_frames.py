@@ -1,4 +1,4 @@
-"""Frames and points in a batch, World and frames that stand on it among them: each sample as one state."""
+"""Frames and points in a batch, also World and frames fixed to it: each sample equals a single state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(calc: Any) -> None:
 def test_frames_and_points(triple: tuple[int, int, int]) -> None:
     tree = tree_of()
     B, A, E = (frames()[i] for i in triple)
-    # One point, several, and none; and others for each sample.
+    # One point, several, or none; also different ones for each sample.
     for shape in ((3,), (3, 2), (3, 0)):
         p = np.random.default_rng(0).normal(size=shape)
         check(lambda c, p=p: tree.calc_points_positions(c, B, p, A))
@@ -75,7 +75,7 @@ def test_accelerations_that_go_with_one_vdot_for_all() -> None:
     np.testing.assert_allclose(
         cache.A_WB[SAMPLE], single.A_WB, rtol=0, atol=1e-10 * np.max(np.abs(single.A_WB))
     )
-    # Into a cache: what it had handed out is left to its holders.
+    # Writing into a cache leaves arrays that it returned before to their holders.
     A_WB, kept = cache.A_WB, np.array(cache.A_WB)
     assert tree.calc_acceleration_kinematics_cache(context, 2.0 * vdot, ac=cache) is cache
     np.testing.assert_array_equal(A_WB, kept)

@@ -1,4 +1,4 @@
-"""Results larger than the caches, which are stored past them: wherever in a cache line they begin and end."""
+"""Results larger than the CPU caches are stored past them, wherever in a cache line they begin and end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODELS: dict[str, Callable[[], Model]] = {
 
 
 def array_at(first: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return an array that begins `first` numbers behind a cache line, and the memory that it is in."""
+    """Return an array that begins `first` numbers after the start of a cache line, and its memory."""
     size = int(np.prod(shape))
     memory = np.full(size + 3 * AROUND, 7.0)
     start = (-memory.ctypes.data % 64) // 8 + first
@@ -45,7 +45,7 @@ def spread_over(tree: mbt.MultibodyTree, width: int) -> tuple[int, Array, Array]
     return count, np.resize(q, (count, q.shape[1])), np.resize(v, (count, v.shape[1]))
 
 
-# At its beginning, and with few numbers before or behind the next line; all of them in the exhaustive run.
+# At a line's start, and with few numbers before or after the next line; every offset in the exhaustive run.
 @pytest.mark.parametrize("first", taking_long(range(8), 2, 3, 4, 5, 7))
 @pytest.mark.parametrize("name", MODELS)
 def test_mass_matrices(name: str, first: int) -> None:

@@ -1,4 +1,4 @@
-"""As many leading axes as arrays can have, and no more; in a child process, for it may crash."""
+"""Leading axes up to NumPy's limit, and beyond it; in a child process, since it may crash."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_more_are_refused(count: int) -> None:
         tree.create_default_context(shape)
     with pytest.raises(mbt.ShapeError, match=f"batch_shape: {message}"):
         mbt.MultibodyForces(tree, shape)
-    # As many as the oldest NumPy has room for.
+    # The most axes that the oldest NumPy supports.
     if count < 32:
         q, v = np.zeros((*shape, 7)), np.zeros(7)
         for call in (

@@ -1,4 +1,4 @@
-"""Parameters of a batch: one for all samples, or one for each, set by every setter of every element."""
+"""Parameters of a batch: one value for all samples or one for each, through every setter of every element."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from batch.batches import CALLS, arrays_of, make_batch, tree_of, tree_without_us
 from scalars.test_leading_axes import OF_ALL_STATES, vary
 
 SHAPE = (2, 3)
-# One of actuators takes no Context.
+# Setters of actuators take no Context.
 SETTERS = [
     (i, name) for i, name in every.METHODS if name.startswith("set_") and name != "set_actuation_vector"
 ]
 
 
 def parameters_of(context: Any) -> Any:
-    """The whole vector, of each sample."""
+    """The whole parameter vector of each sample."""
     if not context.batch_shape:
         parameters = context._get_state()["parameters"]
         return context.tree._compiled.default_parameters if parameters is None else parameters
@@ -77,10 +77,10 @@ def test_one_for_each_sample_and_one_for_all(case: tuple[int, str]) -> None:
     getattr(element, name)(**{**together, "context": batch})
     for got, entries in zip(state_of(batch), zip(*wanted, strict=True), strict=True):
         np.testing.assert_allclose(got, stack(entries), rtol=0, atol=1e-15)
-    # One for all: that of sample 4, in each.
+    # One value for all: that of sample 4, in each sample.
     batch = make_batch(tree_of(), SHAPE)
     getattr(element, name)(**{**given[4], "context": batch})
-    # A setter of positions or velocities writes them; all else is a parameter.
+    # A setter of positions or velocities writes those; every other setter writes parameters.
     for got, want, before in zip(state_of(batch), wanted[4], state_of(singles()[4]), strict=True):
         if (want != before).any():
             np.testing.assert_allclose(
@@ -106,7 +106,7 @@ def test_a_wrong_shape_changes_nothing(case: tuple[int, str]) -> None:
             with pytest.raises(mbt.ShapeError):
                 getattr(element, name)(**{**given, "context": batch, argument: wrong})
             assert batch._serials == serials
-            # Nothing is written in place.
+            # No array is written in place.
             assert all(a is b for a, b in zip(before, (batch.q, batch.v, batch._parameters), strict=True))
 
 
@@ -162,7 +162,7 @@ def test_inertial_parameters_of_each_sample() -> None:
             assert body.get_mass(context)[i] == body.get_mass(single)
             M = body.calc_spatial_inertia_in_body_frame(context)[i]
             assert body.calc_spatial_inertia_in_body_frame(single) == M
-    # One for all, and one for each row.
+    # One for all samples, and one for each row.
     for given in (pi[0, 1], pi[1], pi[:, :1]):
         tree.set_inertial_parameters(context, given)
         wanted = np.broadcast_to(given, pi.shape)
@@ -198,14 +198,14 @@ def test_inertial_parameters_that_no_body_has(change: Any, error: Any, message: 
     with pytest.raises(error, match=re.escape(message)):
         tree.set_inertial_parameters(context, pi)
     np.testing.assert_array_equal(tree.get_inertial_parameters(context), before)
-    # As of one state: what a mass cannot carry is refused all the same.
+    # As with one state: inertias that are impossible for the mass are rejected.
     if change[0] == 4:
         tree.set_inertial_parameters(context, pi, skip_validity_check=True)
         np.testing.assert_allclose(tree.get_inertial_parameters(context), pi, rtol=1e-14, atol=1e-15)
 
 
 def test_the_checks_of_a_batch_are_those_of_one_state() -> None:
-    """Inertias near the limit of what is physical, some on either side of it."""
+    """Inertias near the limit of physical validity, some on either side of it."""
     tree = mbt.MultibodyTree()
     tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     tree.finalize()
@@ -259,7 +259,7 @@ def test_spatial_inertia_of_a_body() -> None:
     for row in (inertias[:3], M[0]):
         body.set_spatial_inertia_in_body_frame(context, row)
         np.testing.assert_array_equal(body.get_mass(context), [[1.0, 2.0, 3.0]] * 2)
-    # One for all.
+    # One value for all samples.
     body.set_spatial_inertia_in_body_frame(context, inertias[2])
     np.testing.assert_array_equal(body.get_mass(context), np.full(SHAPE, 3.0))
     for wrong, error in (
@@ -291,7 +291,7 @@ def test_mass_properties_of_many_samples_elsewhere() -> None:
     for i in np.ndindex(SHAPE):
         np.testing.assert_array_equal(pi[i], mbt.math.calc_inertial_parameters(M[i]))
         np.testing.assert_array_equal(J[i], mbt.math.calc_pseudo_inertia(M[i]))
-    # A body has those of one state by default.
+    # A body's default mass properties are those of one state.
     with pytest.raises(mbt.ShapeError, match="'link': M_BBo_B: expected mass properties of one state"):
         mbt.RigidBody("link", M)
 
@@ -344,7 +344,7 @@ def test_mass_properties_are_those_of_each_sample() -> None:
         M.shift([1.0, 2.0])
 
 
-# What follows from parameters.
+# Results that depend on parameters.
 
 
 def test_base_parameters() -> None:
@@ -363,7 +363,7 @@ def test_base_parameters() -> None:
     of_one, of_batch = tree.calc_base_parameters(single), tree.calc_base_parameters(context)
     np.testing.assert_array_equal(of_one.regrouping, of_batch.regrouping)
     assert of_one.names == of_batch.names
-    # Frames and gravity of each sample, all the same.
+    # Poses of frames and gravity, set for each sample to the same values.
     field.set_gravity_vector(context, np.tile([0, -1.0, 0], (3, 1)))
     np.testing.assert_array_equal(tree.calc_base_parameters(context).regrouping, of_one.regrouping)
     field.set_gravity_vector(context, [[0, -1.0, 0], [0, -1.0, 0], [0, -2.0, 0]])
@@ -389,7 +389,7 @@ INDEPENDENT = {
 
 
 def test_every_result_follows_a_parameter_of_each_sample() -> None:
-    """What was computed is computed anew, and what was handed out does not change."""
+    """Results are computed anew, and arrays that were returned before do not change."""
     tree = tree_of()
     context = make_batch(tree, SHAPE)
     context.applied_forces.set_zero()
@@ -409,7 +409,7 @@ def test_every_result_follows_a_parameter_of_each_sample() -> None:
     same._set_state(context._get_state())
     unchanged = set()
     for name, call in CALLS(tree).items():
-        # Those handed out are as they were.
+        # Arrays that were returned before are unchanged.
         for a, b in zip(first[name], copies[name], strict=True):
             np.testing.assert_array_equal(a, b, err_msg=name)
         results = arrays_of(call(context))
@@ -417,7 +417,7 @@ def test_every_result_follows_a_parameter_of_each_sample() -> None:
             np.testing.assert_array_equal(a, b, err_msg=name)
         if all(np.array_equal(a, b, equal_nan=True) for a, b in zip(results, copies[name], strict=True)):
             unchanged.add(name)
-    # Of the tree, that is: most of what joints and force elements tell depends on none of these parameters.
+    # Only methods of the tree: most results of joints and force elements depend on none of these parameters.
     assert {name for name in unchanged if not name[0].isupper()} == INDEPENDENT
 
 

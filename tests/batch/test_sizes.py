@@ -1,4 +1,4 @@
-"""Batches of any size: shapes of results, and what a sample gets, which depends on no other one."""
+"""Batches of any size: the shapes of results; a sample's result depends on no other sample."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def _same_afterwards() -> Iterator[None]:
 
 
 def make_context() -> Any:
-    """Many samples with masses of their own, one NaN, one singular."""
+    """Many samples with different masses, one of them NaN, one singular."""
     tree = tree_without_users()
     few = make_batch(tree, (17,))
     rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ SHAPES = [(0,), (1,), (2,), (3,), (5,), (2, 3)]
 
 
 class Spring(mbt.ForceElement):
-    """A spring on a joint with parameters, a setpoint and a cache entry of its own; it weakens with time."""
+    """A joint spring with parameters, a setpoint and a cache entry of its own; it weakens with time."""
 
     def __init__(self, joint: mbt.Joint) -> None:
         super().__init__(joint.model_instance)
@@ -87,7 +87,7 @@ def values(shape: tuple[int, ...], size: int, seed: int) -> Array:
 
 
 def fill(context: Any, spring: Spring, telescope: Telescope) -> None:
-    """A state, and all that was declared, of each sample."""
+    """A state, and all declared values, of each sample."""
     shape = context.batch_shape
     tree = context.tree
     context.q, context.v = values(shape, tree.num_positions, 1), values(shape, tree.num_velocities, 2)
@@ -98,7 +98,7 @@ def fill(context: Any, spring: Spring, telescope: Telescope) -> None:
 
 
 def sample(context: Any, i: tuple[int, ...], spring: Spring, telescope: Telescope) -> Any:
-    """A Context of one state with what a sample has."""
+    """A Context of one state with the values of one sample."""
     single = context.tree.create_default_context()
     single.q, single.v, single.time = context.q[i], context.v[i], context.time[i]
     for index in (spring.constants, telescope.place):
@@ -155,7 +155,7 @@ def test_what_was_declared_has_the_axes_of_the_batch_from_the_beginning(shape: t
         assert c.get_numeric_parameter(spring.constants).shape == (*shape, 2)
         assert c.get_discrete_state(spring.setpoint).shape == (*shape, 1)
         assert c.eval_cache_entry(spring.stretch).shape == shape
-    # One for all, and a number for a vector of one.
+    # One value for all samples, and a scalar for a vector of length one.
     context.set_numeric_parameter(spring.constants, [4.0, 0.125])
     np.testing.assert_array_equal(
         context.get_numeric_parameter(spring.constants), np.full((*shape, 2), [4.0, 0.125])
@@ -312,7 +312,7 @@ def test_stateless_functions_give_the_same(with_users: bool) -> None:
 
 
 class Boom(Telescope):
-    """Without the turn: NumPy knows no sine of an object."""
+    """Without the rotation: NumPy has no sine of objects."""
 
     def do_calc_pose_in_body_frame(self, parameters: mbt.Parameters) -> Any:
         return mbt.math.make_pose([parameters.get_numeric_parameter(self.place)[..., 0], 0, 0])

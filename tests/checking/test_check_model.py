@@ -1,4 +1,4 @@
-"""The linter: each rule finds its fault, with line, element and cure, and leaves sound models alone."""
+"""The linter: each rule finds its fault, reports line, element and cure, and leaves sound models alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INERTIA = '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>'
 def robot(
     *, link: str = "", joint: str = "", mass: float = 1.0, inertia: str = INERTIA, more: str = ""
 ) -> str:
-    """A hinge with a link: parts of them in lines 4, 5, 7, 8 and 9."""
+    """A hinge with a link, whose parts are in lines 4, 5, 7, 8 and 9."""
     return f"""<robot name="bot">
 <link name="base"/>
 <link name="arm">
@@ -62,7 +62,7 @@ def test_an_impossible_inertia_and_the_nearest_possible_one():
     numbers = dict(re.findall(r"(i\w\w)=(\S+)", finding.cure))
     I = np.diag([float(numbers[f"i{x}{x}"]) for x in "xyz"])  # noqa: E741 - the field's symbol
     assert mbt.SpatialInertia.make_from_central_inertia(1.0, [0, 0, 0], I).is_physically_valid()
-    # Of all bodies with this mass centre and mass, in the norm of second moments.
+    # The nearest of all valid inertias with this mass and mass centre, in the norm of second moments.
     np.testing.assert_allclose(np.diag(I), [1.5, 1.5, 3.0], rtol=2e-4)
 
 
@@ -359,7 +359,7 @@ def test_repairs_change_what_has_one_cure_and_nothing_else():
     assert '<axis xyz="0 0 -1"/><limit upper="1" lower="-1" effort="3" velocity="1"/>' in repaired
     report = mbt.check_model(repaired)
     assert report.of_rule("impossible-inertia") == ()
-    # But for the attributes of three tags it is the same text.
+    # The text is the same but for the attributes of three tags.
     strip = re.compile(r"""(ixx|iyy|izz|ixy|ixz|iyz|upper|lower|xyz)\s*=\s*(".*?"|'.*?')\s*""")
     assert strip.sub("", repaired).replace(" />", "/>") == strip.sub("", text).replace(" />", "/>")
     tree = mbt.load_model(repaired)
@@ -382,7 +382,7 @@ def test_only_urdf_is_repaired():
         repair_urdf('<?xml version="1.0" encoding="iso-8859-1"?><robot name="ä"/>'.encode("iso-8859-1"))
 
 
-# What simulations meet.
+# Problems in simulation.
 
 
 def damped(damping: float, inertia: float = 0.01) -> str:
@@ -392,7 +392,7 @@ def damped(damping: float, inertia: float = 0.01) -> str:
 
 
 def test_damping_too_stiff_for_the_default_step():
-    """The rate d / I = 2500 1/s is beyond 2 / dt, that of 1900 is not."""
+    """The rate d / I = 2500 1/s exceeds 2 / dt; 1900 does not."""
     finding = the_finding(damped(25.0), "stiff-damping")
     assert finding.element == "joint 'hinge'"
     assert "a rate of 2.5e+03 1/s: explicit steps are unstable beyond 0.0008 s" in finding.message
@@ -400,7 +400,7 @@ def test_damping_too_stiff_for_the_default_step():
 
 
 def test_stiff_damping_is_that_of_the_whole():
-    """Two hinges on one axis, none of which is too stiff while the other one is free."""
+    """Two hinges on one axis, neither of which is too stiff while the other one is free."""
     inertial = f'<inertial><mass value="1"/>{INERTIA}</inertial>'
     text = '<robot name="r"><link name="base"/>'
     for parent, child in (("base", "a"), ("a", "b")):
@@ -444,7 +444,7 @@ def test_keyframes_outside_of_limits():
 
 
 def test_what_concerns_the_motion_comes_first():
-    """Of warnings of one severity, whatever their lines: motion, mass, looks."""
+    """Warnings of equal severity are ordered motion, mass, looks, whatever their lines."""
     visual = '<visual><geometry><sphere radius="x"/></geometry></visual>'
     text = robot(link=visual, mass=1e7, more="<force_element/>")
     report = mbt.check_model(text)
@@ -453,7 +453,7 @@ def test_what_concerns_the_motion_comes_first():
     assert set(effects) == {"motion", "mass", "looks"}
     with pytest.warns(mbt.ModelWarning) as caught:
         parsed = mbt.load_model(text).parse_reports[0]
-    # The report keeps them in the order of the file; what is printed begins with the motion.
+    # The report keeps the order of the file; printed warnings begin with those about the motion.
     assert [remark.about for remark in parsed.warnings] == ["looks", ""]
     for shown in (str(caught[0].message), str(parsed)):
         assert shown.index("force_element") < shown.index("<sphere>")

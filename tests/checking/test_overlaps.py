@@ -1,4 +1,4 @@
-"""What the linter says of shapes that overlap in the default position."""
+"""The linter's findings about shapes that overlap in the default position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INERTIAL = """<inertial><mass value="1"/>
 
 
 def chain(*shapes: str, spacing: float = 0.3) -> str:
-    """Links one behind the other along x, each with what it has as shapes; `spacing` apart."""
+    """Links in a row along x, `spacing` apart, each with its shapes."""
     lines = ['<robot name="chain">', '<link name="base"/>']
     for i, shape in enumerate(shapes):
         parent, at = (f"link{i - 1}", spacing) if i else ("base", 0.0)
@@ -69,7 +69,7 @@ def test_shapes_that_are_apart_or_adjacent_are_no_finding(shapes):
 
 @pytest.mark.parametrize("base", ["", ball(0.2)])
 def test_a_base_that_is_welded_to_world_is_adjacent_to_its_first_link(base):
-    # The first link and a base overlap, and so may they; the second one and the base may not.
+    # The first link may overlap the base, but the second may not.
     text = chain(ball(0.05), ball(0.2), spacing=0.1).replace(
         '<link name="base"/>',
         f"""<link name="floor">{base}</link><link name="base">{ball(0.2)}</link>
@@ -85,7 +85,7 @@ def test_meshes_are_passed_over():
     mesh = '<collision><geometry><mesh filename="none.stl"/></geometry></collision>'
     report = mbt.check_model(chain(ball(0.2) + mesh, mesh, ball(0.42)))
     (finding,) = report.of_rule("overlap")
-    # The name that CollisionModel gives a shape of several.
+    # The name that CollisionModel gives to one of several shapes.
     assert "'link0[0]' and 'link2' by 20 mm" in finding.message
     assert mbt.check_model(chain(mesh, mesh, mesh)).of_rule("overlap") == ()
     assert report.of_rule("extreme-numbers") == ()
@@ -101,7 +101,7 @@ def test_many_pairs_are_counted_the_deepest_first():
 
 
 def test_positions_are_the_default_ones(tmp_path):
-    # The third ball is drawn back over the first, unless its joint is turned.
+    # The third ball coincides with the first unless its joint is turned.
     tree = mbt.load_model(chain(ball(0.1), ball(0.1), ball(0.1, "-0.5 0 0"))).edit()
     for turn, count in ((0.0, 1), (1.0, 0)):
         tree.get_joint_by_name("joint2").set_default_positions([turn])

@@ -1,4 +1,4 @@
-"""`mbt.selftest`: right on models of every kind, and a wrong kernel makes the right row fail."""
+"""`mbt.selftest` passes on models of every kind, and a wrong kernel makes the right row fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from support.random_trees import CATALOGUE
 
 
 def _tied() -> mbt.MultibodyTree:
-    """One ball ties bodies that are welded together, one a body to its own axle: nothing moves them."""
+    """One ball ties bodies that are welded together, one a body to its own axle: neither can be violated."""
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
     M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
@@ -70,14 +70,14 @@ def test_tolerances_hold_at_other_states(seed: int) -> None:
 
 
 def test_tolerances_have_no_room_for_errors() -> None:
-    """Those of a robot arm are some digits from rounding, not from one."""
+    """For a robot arm, tolerances lie a few digits above rounding, far below one."""
     report = mbt.selftest(_arm())
     for row in report.rows:
         assert row.tolerance < 1e-6, row
         assert row.error is None or row.error <= row.tolerance
 
 
-# What is wrong by so much, and the rows that must say so.
+# The quantity, its relative error, and the rows that must fail.
 WRONG: dict[str, tuple[str, float, set[str]]] = {
     "mass matrix": (
         "mass_matrix",
@@ -135,7 +135,7 @@ def test_wrong_methods_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("place", [0, 41, 74])
 def test_every_body_of_many_is_tried(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many bodies some are tried at each sample, but all at some sample."""
+    """Of many bodies only some are tried at each sample, but over all samples every one."""
     tree = mbt.MultibodyTree()
     for i in range(75):
         body = tree.add_body(mbt.RigidBody(f"b{i}", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
@@ -165,7 +165,7 @@ def test_wrong_batches_and_nan_are_found(monkeypatch: pytest.MonkeyPatch) -> Non
         return result
 
     monkeypatch.setattr(functional, "bias_term", wrong)
-    # Behind it come other instruction sets, where they are installed.
+    # The row is followed by those of other instruction sets, where these are installed.
     row = mbt.selftest(_arm()).failures[0]
     assert row.name == "batches against single states"
     assert row.error == np.inf
@@ -200,7 +200,7 @@ def test_threads_that_differ_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _pretend_another_set(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let this process take itself for one with another set; the one that it starts has the real one."""
+    """Make this process report another instruction set; a process that it starts reports the real one."""
     real = _core.isa
     monkeypatch.setattr(_core, "usable", [real])
     monkeypatch.setattr(_core, "isa", "pretended")
@@ -217,7 +217,7 @@ def test_other_instruction_sets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_processes_that_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No other process, one that fails, one that crashes: the last is an error of mbt, the others are not."""
+    """No other process, one that fails, one that crashes: only the crash is an error of mbt."""
     name = _pretend_another_set(monkeypatch)
     monkeypatch.setattr(sys, "executable", "")
     row = mbt.selftest(_arm(), num_samples=1)[name]
@@ -233,7 +233,7 @@ def test_processes_that_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_singular_mass_matrix_is_said() -> None:
-    """What the rest of the model computes is judged."""
+    """The rest of the model is still tested."""
     tree = mbt.MultibodyTree()
     rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(1.0, [0, 0, -1.0])))
     ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))

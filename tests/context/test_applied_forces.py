@@ -1,4 +1,4 @@
-"""Applied forces stay what they were handed out as: writing into them acts, whatever happened in between."""
+"""Applied forces remain the arrays that were handed out: writing into them acts, whatever happened before."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ EVENTS: dict[str, Callable[[Any, Any, Any], Any]] = {
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_held_acts(tree: mbt.MultibodyTree, kind: str, event: str) -> None:
-    """The object, and the arrays that it handed out before."""
+    """The object, and the arrays that it returned before."""
     context = make_context(tree, kind)
     held = context.applied_forces
     F, tau = held.body_forces, held.generalized_forces

@@ -1,4 +1,4 @@
-"""Whatever is written into a Context, and read between, in any order: results are those of a new Context."""
+"""After writes to a Context and reads between them, in any order, results are those of a new Context."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RESULTS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Machine(RuleBasedStateMachine):
-    """Writes, reads, and comparisons with a Context that has the same values and has computed nothing."""
+    """Writes, reads, and comparisons with a new Context that has the same values."""
 
     kind: ClassVar[str]
 
@@ -52,7 +52,7 @@ class Machine(RuleBasedStateMachine):
         )
     )
     def write(self, steps: list[tuple[str, str]]) -> None:
-        """Write, and compute something between: some caches are fresh then, and some are not."""
+        """Write, and compute something in between, so that some caches are fresh and some are not."""
         for i, (write, result) in enumerate(steps):
             if i:
                 RESULTS[result](self.tree, self.context)

@@ -1,4 +1,4 @@
-"""Contexts and forces: what they hold, refuse, and keep apart."""
+"""Contexts and forces: what they hold, reject, and keep apart."""
 
 import copy
 import pickle
@@ -56,7 +56,7 @@ def test_forces_are_no_positions(tree: mbt.MultibodyTree) -> None:
 
 
 def test_only_a_context_is_a_context(tree: mbt.MultibodyTree) -> None:
-    """Something else that knows the tree, as forces do, is none."""
+    """Other objects that hold a reference to the tree, such as forces, are rejected."""
     rod = tree.get_body_by_name("rod")
     for call in (tree.calc_mass_matrix, tree.eval_position_kinematics, rod.get_mass, rod.eval_pose_in_world):
         with pytest.raises(mbt.ArgumentTypeError, match=r"create_default_context\(\), got MultibodyForces"):
@@ -148,7 +148,7 @@ def test_a_massless_link_has_no_acceleration() -> None:
 
 
 def test_a_massless_dof_is_found_in_a_long_chain_at_once() -> None:
-    """Each mobilizer is looked at once."""
+    """Each mobilizer is visited once."""
     tree = mbt.MultibodyTree()
     parent = tree.world_body
     for i in range(30):
@@ -225,7 +225,7 @@ class TestMultibodyForces:
 
 
 class TestReadOnlyArrays:
-    """What a Context hands out: read-only, and otherwise as ordinary as can be."""
+    """Arrays that a Context returns are read-only, and otherwise ordinary."""
 
     @pytest.mark.parametrize(
         "get",

@@ -1,6 +1,6 @@
 """Several Contexts of one tree, written, cloned, pickled and dropped in any order, against dictionaries.
 
-A dictionary knows what was written into its Context. No Context sees what was written into another one, and
+A dictionary records the writes to its Context. No Context sees what was written into another one, and
 no array that was handed out ever changes.
 """
 

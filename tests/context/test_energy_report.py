@@ -1,4 +1,4 @@
-"""The energy report: its sums are those of the tree, it balances, and it shows what is wrong."""
+"""The energy report: its sums are those of the tree, energy balances, and errors show up."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Wind(mbt.ForceElement):
 
 
 def make_tree(claimed: float = 1.5) -> tuple[mbt.MultibodyTree, mbt.Context]:
-    """Everything that has energy."""
+    """A tree of everything that has energy."""
     tree = mbt.MultibodyTree()
     box = mbt.SpatialInertia.solid_box_with_mass(2.0, 0.3, 0.2, 0.5)
     link, hand, ball = (tree.add_body(mbt.RigidBody(name, box)) for name in ("link", "hand", "ball"))

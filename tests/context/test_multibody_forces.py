@@ -1,4 +1,4 @@
-"""MultibodyForces: arithmetic, checks, and the helpers of bodies and joints that add to them."""
+"""MultibodyForces: arithmetic, checks, and the methods of bodies and joints that add to them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def random_forces(
 def check(
     forces: mbt.MultibodyForces, formula: Callable[..., np.ndarray], *operands: mbt.MultibodyForces
 ) -> None:
-    """The formula holds for both arrays, and the result shares memory with no operand."""
+    """The formula holds for both arrays, and the result shares no memory with operands."""
     for name in ("body_forces", "generalized_forces"):
         parts = [getattr(operand, name) for operand in operands]
         np.testing.assert_array_equal(getattr(forces, name), formula(*parts))
@@ -200,7 +200,7 @@ class TestSizes:
 
 class TestHelpers:
     def test_force_at_a_point(self, tree: mbt.MultibodyTree) -> None:
-        """The power of a force at P is that of what is added at Bo."""
+        """The power of a force at P equals that of the equivalent force added at Bo."""
         context = tree.create_default_context()
         context.q = tree.random_positions(1)
         context.v = np.random.default_rng(2).normal(size=7)
@@ -261,7 +261,7 @@ class TestHelpers:
             joint.add_in_damping(context, forces)
         assert forces.generalized_forces.tolist() == [-0.5, -4, -6, -8, -15, -18, -21]
         expected = random_forces(tree, 5)
-        tree.calc_force_elements_contribution(context, expected)  # No gravity, nothing but damping.
+        tree.calc_force_elements_contribution(context, expected)  # No gravity, only damping.
         assert forces == expected
         hinge.set_damping_vector(context, [10.0])
         forces.set_zero()

@@ -1,4 +1,4 @@
-"""Poses come first, the rest of the position kinematics when somebody asks: nothing of it shows."""
+"""Poses are computed first, the rest of the position kinematics on demand: users see no difference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_what_is_asked_first_does_not_matter(model: str) -> None:
 
 
 def test_a_cache_is_of_its_own_positions() -> None:
-    """Also what is computed after those of the Context have changed, and a parameter too."""
+    """Also for entries computed after the Context's positions, and a parameter, have changed."""
     case = get_case("humanoid")
     tree, old, new = case.tree, case.state(0), case.state(1)
     wanted = tree.calc_position_kinematics_cache(case.context(old))
@@ -59,7 +59,7 @@ def test_an_array_is_handed_out_again() -> None:
 
 
 def test_jacobians_do_not_depend_on_what_was_asked_before() -> None:
-    """They come straight from the positions; by v and by qdot."""
+    """They are computed from the positions directly; by v and by qdot."""
     case = get_case("humanoid")
     tree, state = case.tree, case.state()
     W, p, frame = tree.world_frame, np.array([0.1, -0.2, 0.3]), tree.frames[-1]

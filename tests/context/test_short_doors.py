@@ -1,4 +1,4 @@
-"""Calls that read and write a small part of a Context, or of forces, beside what they are short for."""
+"""Calls that read or write a small part of a Context, or of forces, against the calls they abbreviate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def moving_joints(tree: mbt.MultibodyTree) -> list[Any]:
 
 @pytest.mark.parametrize("name", FEW)
 def test_parts_of_positions_and_velocities(name: str) -> None:
-    """Lists, tuples, integers, arrays with strides and of float32 are one part as in a whole array."""
+    """Lists, tuples, integers, strided and float32 arrays are accepted for a part as for a whole array."""
     tree = get_case(name).tree
     context, whole = tree.create_default_context(), tree.create_default_context()
     rng = np.random.default_rng(0)
@@ -106,7 +106,7 @@ def test_parameters_of_one_context_are_its_own() -> None:
 
 @pytest.mark.parametrize("name", FEW)
 def test_motion_of_mass_centres_by_its_formula(name: str) -> None:
-    """To the last bit what `np.cross` gives."""
+    """Equal to `np.cross` to the last bit."""
     case = get_case(name)
     tree, context, state = case.tree, case.tree.create_default_context(), case.state()
     context.q, context.v = state.q, np.linspace(-1.0, 1.0, case.tree.num_velocities)
@@ -157,7 +157,7 @@ def test_names_of_an_edited_tree_are_its_own() -> None:
 
 @pytest.mark.parametrize("name", FEW)
 def test_one_random_sample_is_the_first_of_one(name: str) -> None:
-    """It draws for all joints at once; samples are drawn joint by joint."""
+    """One state is drawn for all joints at once; samples are drawn joint by joint."""
     tree = get_case(name).tree
     one, many = np.random.default_rng(3), np.random.default_rng(3)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""`context.validate()` says all that is wrong, in one error."""
+"""`context.validate()` reports all problems in one error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNIT = mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)
 
 
 class Drag(mbt.ForceElement):
-    """Divides by a speed."""
+    """An element that divides by a speed."""
 
     def do_declare_discrete_state(self) -> None:
         self.state = self.declare_discrete_state([0.0, 0.0])
@@ -45,7 +45,7 @@ def make_tree() -> mbt.MultibodyTree:
 
 
 def set_entries(name: str, **entries: float) -> Callable[[Any], None]:
-    """Return what writes some entries of an array of a Context."""
+    """Return a function that writes some entries of an array of a Context."""
 
     def write(context: Any) -> None:
         array = np.array(_doubles(getattr(context, name)))
@@ -61,7 +61,7 @@ def _doubles(array: Any) -> Any:
 
 
 def apart(context: Any) -> None:
-    """Where nothing is wrong: the ends of the spring are apart."""
+    """A state without problems: the ends of the spring are apart."""
     set_entries("q", _0=1.0)(context)
 
 
@@ -85,7 +85,7 @@ UPPER, LOWER = (
     for k, name in ((4, "upper"), (5, "lower"))
 )
 NUMBERS = "expected finite numbers, got "
-#: What is written, and what is said of it: one pattern for each problem.
+#: What is written, and what the error says: one pattern for each problem.
 CASES: dict[str, tuple[Callable[[Any], None], list[str]]] = {
     "gimbal lock": (set_entries("q", _2=np.pi / 2), [GIMBAL]),
     "coincident ends": (set_entries("q", _0=0.0), [ENDS]),

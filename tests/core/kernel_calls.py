@@ -27,11 +27,11 @@ from support.random_trees import (
     random_unit,
 )
 
-# Parameters, q, v and the third input, as the door takes them.
+# Parameters, q, v and the third input, in the order in which the door takes them.
 Arguments: TypeAlias = tuple[Array, Array, Array, Array]
 
 W = lane_count()
-# Those that the public methods give in double, one to one.
+# Quantities that a public method returns in double, one to one.
 FUNCTIONS = (
     Quantity.INVERSE_DYNAMICS,
     Quantity.FORWARD_DYNAMICS,
@@ -87,11 +87,11 @@ TREES: dict[str, Callable[[], Model]] = {
     "mixed4": lambda: random_model(101, 4, kinds=ALL_KINDS, actuated=1.0),
     "mixed12": lambda: random_model(102, 12, kinds=ALL_KINDS),
 }
-# What they have, "every_kind" and the small ones below have too.
+# Joint types and shapes in these also occur in "every_kind" and the small trees below.
 LONG = ("mixed8_reversed", "mixed12")
 # Products with the inverse of a mass matrix.
 AMPLIFIED = (Quantity.MASS_MATRIX_INVERSE, Quantity.FORWARD_DYNAMICS_DERIVATIVES)
-# Small ones, for tests that evaluate a function hundreds of times: together they have all of the above.
+# Small trees, for tests that evaluate a function hundreds of times: together they have all of the above.
 SMALL_TREES = ("one_floating_reversed", "mixed4", "no_gravity")
 
 
@@ -103,7 +103,7 @@ def get_tree(name: str) -> mbt.MultibodyTree:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What a kernel reads, each (numbers,) or, for several states, (states, numbers).
+    """The inputs of a kernel, each (numbers,) or, for several states, (states, numbers).
 
     `x` is vdot or tau; `qdot` stands in its place for `Quantity.VELOCITY`.
     """
@@ -164,7 +164,7 @@ def default_parameters(tree: mbt.MultibodyTree) -> Array:
 
 
 def random_parameters(tree: mbt.MultibodyTree, rng: np.random.Generator) -> Array:
-    """New numbers for every parameter of every element; physical, so that dynamics is well posed."""
+    """New values for every parameter of every element; physical, so that dynamics is well posed."""
     parameters = default_parameters(tree)
     at = {name: parameters[where] for name, where in parameter_slices(tree).items()}  # views
     at["gravity"][:] = 9.81 * random_unit(rng)
@@ -227,16 +227,16 @@ def call_python(
 def call_with_bounds(
     tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments
 ) -> tuple[Array, Array]:
-    """The outputs of one state, and how far any evaluation of this kernel in double may be from the truth."""
+    """The outputs of one state, and a bound on the error of any evaluation of this kernel in double."""
     if function in AMPLIFIED:
-        # Bounds of products with an inverse grow beyond use: to the largest entry, as it is amplified there.
+        # Bounds of products with an inverse grow beyond use: here they are relative to the largest entry.
         values = np.array(call_python(tree, function, arguments), dtype=float)
         return values, np.full(values.shape, 1e-10 * np.max(np.abs(values), initial=1.0))
     inputs = [[Bounded(a) for a in array.tolist()] for array in arguments]
     out = call_python(tree, function, inputs, BOUNDED_FUNCTIONS, Bounded)
     values, bounds = [a.value for a in out], [a.bound for a in out]
     if function == Quantity.POSITION_KINEMATICS:
-        # A Context of doubles takes X_WB from another kernel, whose errors are others.
+        # A Context of doubles takes X_WB from another kernel, whose errors differ.
         poses = call_python(tree, Quantity.BODY_POSES, inputs, BOUNDED_FUNCTIONS, Bounded)
         for i, pose in enumerate(poses, start=2 * 16 * tree.num_bodies):
             bounds[i] = max(bounds[i], pose.bound)
@@ -250,7 +250,7 @@ def bounds_of_states(tree: mbt.MultibodyTree, function: Quantity, inputs: Inputs
 
 
 def assert_within(actual: Array, desired: Array, tolerance: Array | float, what: object = "") -> None:
-    """Entry by entry; NaN is never within anything."""
+    """Compare entry by entry; NaN is never within any bound."""
     assert actual.shape == desired.shape, f"{what}: shape {actual.shape}, wanted {desired.shape}"
     error = np.abs(actual - desired)
     bad = ~(error <= tolerance)
@@ -261,10 +261,10 @@ def assert_within(actual: Array, desired: Array, tolerance: Array | float, what:
 
 
 def assert_same_to_rounding(actual: Array, desired: Array, bounds: Array, what: object = "") -> None:
-    """Equal for two evaluations in double.
+    """Compare two evaluations in double.
 
-    Each may miss the truth by its running error bound. Those of the same kernel differ by less than
-    two bounds. Some public methods go another way than the kernel behind the door, with a bound of their own
+    Each may miss the truth by its running error bound. Those of the same kernel differ by less than two
+    bounds. Some public methods take another path than the kernel behind the door, with a bound of their own
     of the same size: four. In practice the differences are a tenth of that.
     """
     # A bound that has grown to the size of the numbers would prove nothing.
@@ -307,7 +307,7 @@ def _double(
     elif function == F.CORIOLIS_MATRIX:
         yield tree.calc_coriolis_matrix(context)
     elif function == F.BODY_POSES:
-        # By another way than the kernel: the caches.
+        # The caches take another path than the kernel.
         yield tree.eval_position_kinematics(context).X_WB
     elif function == F.ANGULAR_JACOBIAN:
         world, body = tree.world_frame, body_in_the_middle(tree)

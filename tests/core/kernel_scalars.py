@@ -1,4 +1,4 @@
-"""Scalars for the kernels' Python door, each made to show one thing."""
+"""Scalars for the kernels' Python door, each made to test one property."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Functions: TypeAlias = tuple[Callable[..., Any], ...]
 
 
 def select(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """`select_lt` of numbers that have an order."""
+    """`select_lt` for ordered numbers."""
     return x if a < b else y
 
 
@@ -83,12 +83,12 @@ def refuse(*arguments: Any) -> Any:
     raise AssertionError(f"not to be called, least of all with {arguments}")
 
 
-# All functions but sine and cosine, where none of them may be called.
+# All functions but sine and cosine, for kernels that may call none of them.
 REFUSED = (refuse,) * 5
 
 
 def bounded_select(a: Any, b: Any, x: Any, y: Any) -> Bounded:
-    """The path of a joint is chosen by value: a bound that reaches into another piece does not count."""
+    """The path of a joint is chosen by value, even if the bound reaches into another piece."""
     a, b, x, y = map(to_bounded, (a, b, x, y))
     return x if a.value < b.value else y
 
@@ -167,7 +167,7 @@ class PlannedError(Exception):
 
 
 class Log:
-    """Counts the operations asked of terms, and the terms alive; raises `error` at one of the operations."""
+    """Counts the operations on terms, and the terms alive; raises `error` at one of the operations."""
 
     def __init__(self, fail_at: int | None = None, error: BaseException | None = None) -> None:
         self.calls = 0
@@ -177,7 +177,7 @@ class Log:
 
     def call(self, *operands: Any) -> Term:
         for operand in operands:
-            # An int is a slot of memory that nobody has written; a kernel's own numbers are floats.
+            # An int is an unwritten slot of memory; a kernel's own numbers are floats.
             assert type(operand) in (Term, float), f"a kernel read {operand!r}"
         self.calls += 1
         if self.calls == self.fail_at:

@@ -1,4 +1,4 @@
-"""What is seen at once to fit together is what the full check accepts, and nothing else."""
+"""The quick check accepts only arrays that the full check accepts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def make_model_arrays() -> dict[str, Any]:
 
 
 def damage(arrays: dict[str, Any], dice: random.Random) -> dict[str, Any]:
-    """Return the arrays with one thing changed, which may be as good as before."""
+    """Return the arrays with one thing changed, which may still be valid."""
     damaged = {name: list(value) if isinstance(value, list) else value for name, value in arrays.items()}
     name = dice.choice((*INTEGERS, *INTEGERS, *FLOATS, "mobilizer_constants"))
     value = damaged[name]
@@ -93,7 +93,7 @@ def test_arrays_of_a_tree_are_seen_to_fit(monkeypatch: pytest.MonkeyPatch) -> No
 
     arrays = make_model_arrays()
     expected = CompiledModel(**{name: tuple(v) if name in INTEGERS else v for name, v in arrays.items()})
-    monkeypatch.setattr(above, "check_model_arrays", None)  # not asked
+    monkeypatch.setattr(above, "check_model_arrays", None)  # not called
     found = CompiledModel(**arrays)
     np.testing.assert_array_equal(found.default_parameters, expected.default_parameters)
     np.testing.assert_array_equal(found.default_q, expected.default_q)
@@ -102,7 +102,7 @@ def test_arrays_of_a_tree_are_seen_to_fit(monkeypatch: pytest.MonkeyPatch) -> No
 def test_join_numbers() -> None:
     arrays = [np.eye(2), np.zeros(0), np.arange(3.0), np.array(7.0)]
     np.testing.assert_array_equal(join_numbers(arrays), [1, 0, 0, 1, 0, 1, 2, 7])
-    # What is not contiguous, or of other numbers, is joined all the same.
+    # Arrays that are not contiguous or not of doubles are joined all the same.
     others = [np.arange(6.0).reshape(2, 3).T, np.arange(2), [8.0]]
     np.testing.assert_array_equal(join_numbers(others), [0, 3, 1, 4, 2, 5, 0, 1, 8])
     assert join_numbers([]).shape == (0,)

@@ -1,8 +1,8 @@
-"""How many operations kernels ask of Python objects, and how many results live at once.
+"""How many operations kernels perform on Python objects, and how many results are alive at once.
 
-A sum of symbols costs a thousand sums of doubles, and terms of a million symbols fill a memory. So equations
-that are written with vectors ask for no more operations than equations in components. The three
-components of a vector live at once, so that a few more results do.
+A sum of symbols costs a thousand sums of doubles, and a million symbolic terms fill a memory. So equations
+that are written with vectors must take no more operations than equations in components. The three
+components of a vector are alive at once, which allows a few more results.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kernel_calls import call_python, get_tree, random_inputs
 from core.kernel_scalars import Log, Term
 from mbt._core.quantities.names import Quantity as F
 
-# By tree: operations, with those that the parameters take, and results alive beside the inputs.
+# By tree: operations, including those on parameters, and results alive beside the inputs.
 LIMITS = {
     "one_revolute": {
         F.INVERSE_DYNAMICS: (589, 131),
@@ -57,7 +57,7 @@ LIMITS = {
 
 
 class Peak(Log):
-    """The largest number of terms alive after any operation, too."""
+    """The largest number of terms alive after any operation is limited, too."""
 
     most = 0
 

@@ -1,6 +1,6 @@
 """Dual: the values are those of double, the partial derivatives those of the function.
 
-Derivatives are held against two others: central differences of the kernel in Lanes, and the complex step,
+Derivatives are compared with two others: central differences of the kernel in Lanes, and the complex step,
 which runs the kernel in complex numbers and is exact to rounding. Every number that a kernel reads
 takes part, the entries of a pose one by one: off the rotations too, a kernel is a function with derivatives.
 """
@@ -45,7 +45,7 @@ every_tree = pytest.mark.parametrize("name", taking_long(TREES, *LONG))
 every_small_tree = pytest.mark.parametrize("name", SMALL_TREES)
 RICH = "mixed4"
 
-# Any step whose square vanishes beside 1: nothing is subtracted.
+# Any step whose square vanishes beside 1: the complex step subtracts nothing.
 COMPLEX_STEP = 1e-30
 
 
@@ -53,7 +53,7 @@ def select_by_real_part(a: Any, b: Any, x: Any, y: Any) -> Any:
     return np.where(np.real(a) < np.real(b), x, y)
 
 
-# Of an array that stands for one number: moved along every direction, all at once.
+# An array stands for one number: moved along all directions at once.
 COMPLEX_FUNCTIONS = (
     np.sin,
     np.cos,
@@ -87,7 +87,7 @@ def one_state(name: str, seed: int = 0) -> tuple[mbt.MultibodyTree, Inputs]:
 
 
 def input_slices(tree: mbt.MultibodyTree, arguments: Arguments) -> dict[str, slice]:
-    """Where each kind of number is in the inputs laid end to end: parameters, q, v, x."""
+    """Slices of each kind of number in the concatenated inputs: parameters, q, v, x."""
     slices = parameter_slices(tree)
     start = arguments[0].size
     for name, array in zip("qvx", arguments[1:], strict=True):
@@ -97,12 +97,12 @@ def input_slices(tree: mbt.MultibodyTree, arguments: Arguments) -> dict[str, sli
 
 
 def split(flat: Array, arguments: Arguments) -> list[Array]:
-    """The inputs again, from their last axis laid end to end."""
+    """The inputs again, split from their concatenation along the last axis."""
     return np.split(flat, np.cumsum([array.size for array in arguments])[:-1], axis=-1)
 
 
 def jacobian_by_dual(tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments) -> Array:
-    """(outputs, inputs), `lane_count()` columns at a time."""
+    """Jacobians (outputs, inputs), `lane_count()` columns at a time."""
     size = sum(array.size for array in arguments)
     seeds = np.eye(size)
     blocks = [evaluate_dual(tree, function, *arguments, seeds[:, i : i + W])[1] for i in range(0, size, W)]
@@ -112,7 +112,7 @@ def jacobian_by_dual(tree: mbt.MultibodyTree, function: Quantity, arguments: Arg
 def derivatives_by_complex_step(
     tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments, seeds: Array
 ) -> Array:
-    """(outputs, directions)."""
+    """Directional derivatives (outputs, directions)."""
     moved = np.concatenate(arguments)[:, None] + 1j * COMPLEX_STEP * seeds
     numbers = [list(a.T) for a in split(moved.T, arguments)]
     out = call_python(tree, function, numbers, COMPLEX_FUNCTIONS)
@@ -125,7 +125,7 @@ def derivatives_by_complex_step(
 def jacobians_by_differences(
     tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments, steps: Array
 ) -> tuple[Array, float]:
-    """(outputs, inputs) by central differences with steps h, h/2, h/4, extrapolated twice (Richardson).
+    """Jacobians (outputs, inputs) by central differences, steps h, h/2, h/4, extrapolated twice (Richardson).
 
     Also returns the size of the outputs that were subtracted.
     """
@@ -186,7 +186,7 @@ def test_every_derivative_vs_complex_step_and_differences(name: str, function: Q
         size = np.max(np.abs(exact[:, where]), initial=1.0)
         assert_within(got[:, where], exact[:, where], rounding * size, section)
 
-    # A step sweep: truncation falls with h^6 and rounding grows with 1/h, so one of the steps does.
+    # A step sweep: truncation falls with h^6 and rounding grows with 1/h, so one of the steps is good enough.
     missing = np.ones(got.shape, dtype=bool)
     for shrink in (1.0, 1 / 8, 1 / 64):
         steps = np.empty(got.shape[1])
@@ -215,11 +215,11 @@ def test_random_directions_vs_complex_step(name: str, function: Quantity) -> Non
 
 
 # --- Along the motion -------------------------------------------------------------------------------------
-# q moves with qdot = N v, and v with vdot. What is a rate by definition is a kernel of its own.
+# q moves with qdot = N v, and v with vdot. Quantities that are rates by definition have their own kernels.
 
 
 def rates_along_the_motion(tree: mbt.MultibodyTree, state: Inputs, function: Quantity) -> tuple[Array, Array]:
-    """Values, and their rates in time."""
+    """Values, and their time derivatives."""
     arguments = state.arguments(function)
     qdot = np.array(call_python(tree, F.QDOT, state.arguments(F.QDOT)))
     direction = np.concatenate([np.zeros(arguments[0].size), qdot, state.x, np.zeros(arguments[3].size)])
@@ -232,7 +232,7 @@ def evaluate(tree: mbt.MultibodyTree, state: Inputs, function: Quantity) -> Arra
 
 
 def assert_close(actual: Array, desired: Array) -> None:
-    """To rounding of the largest; numbers are of order 1 to 1000."""
+    """To rounding of the largest entry; numbers are of order 1 to 1000."""
     assert_within(actual, desired, 1e-12 * np.max(np.abs(desired), initial=1.0))
 
 
@@ -255,7 +255,7 @@ def test_rate_of_poses_vs_velocities(name: str) -> None:
 
 @every_tree
 def test_rate_of_mass_matrix_vs_coriolis_matrix(name: str) -> None:
-    """Mdot = C + C', and C v is what is left of inverse dynamics."""
+    """Mdot = C + C', and C v is the velocity term of inverse dynamics."""
     tree, state = one_state(name, seed=11)
     nv = tree.num_velocities
     _, Mdot = (a.reshape(nv, nv) for a in rates_along_the_motion(tree, state, F.MASS_MATRIX))
@@ -287,7 +287,7 @@ def test_rate_of_potential_energy_vs_gravity_forces(name: str) -> None:
 
 @every_tree
 def test_rate_of_momentum_vs_reactions(name: str) -> None:
-    """What holds World, and gravity, change the momentum of all bodies."""
+    """The reaction at World and gravity change the momentum of all bodies."""
     tree, state = one_state(name, seed=14)
     _, rate = rates_along_the_motion(tree, state, F.MOMENTUM)
     reaction = evaluate(tree, state, F.REACTION_FORCES)[:6]
@@ -302,7 +302,7 @@ def test_rate_of_momentum_vs_reactions(name: str) -> None:
 
 @every_function
 def test_derivatives_are_zero_exactly_where_nothing_depends(function: Quantity) -> None:
-    """World's own mass properties, and the sections that a function does not read."""
+    """World's own mass properties, and the parameters that a function does not read, have no effect."""
     tree, state = one_state(RICH)
     arguments = state.arguments(function)
     J = jacobian_by_dual(tree, function, arguments)

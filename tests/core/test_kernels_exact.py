@@ -1,6 +1,6 @@
-"""PyScalar on rational numbers: no rounding, so what must agree agrees exactly.
+"""PyScalar on rational numbers: without rounding, equal quantities are exactly equal.
 
-A quaternion makes a rational rotation without a square root. An angle does too when it is told by
+A quaternion makes a rational rotation without a square root. So does an angle given by
 t = tan(angle / 2): the sine is 2t / (1 + t^2), the cosine (1 - t^2) / (1 + t^2). Joint axes are coordinate
 axes, so that the constants of the tree are exact.
 """
@@ -38,7 +38,7 @@ AXES = {
 
 
 def joint(name: str, kind: str, parent: str, child: str, axis: str | None = None) -> Joint:
-    """With frames of its own on both bodies, whose poses are parameters."""
+    """A joint with its own frames on both bodies, whose poses are parameters."""
     return Joint(
         name,
         kind,
@@ -102,7 +102,7 @@ def rational(rng: np.random.Generator, low: int = -9, high: int = 9) -> Fraction
 
 
 def rational_pose(rng: np.random.Generator) -> list[Fraction]:
-    """Row-major 4x4, the rotation that of an integer quaternion."""
+    """Row-major 4x4, with the rotation of an integer quaternion."""
     w, x, y, z = (int(a) for a in rng.choice([-3, -2, -1, 1, 2, 3], 4))
     n = w * w + x * x + y * y + z * z
     R = (
@@ -217,7 +217,7 @@ def test_kinetic_energy_vs_mass_matrix(name: str) -> None:
 
 @every_model
 def test_regressors_vs_dynamics_and_energies(name: str) -> None:
-    """Linear in mass, mass moment and inertia about Bo of every body; rotors and damping apart."""
+    """Linear in mass, mass moment and inertia about Bo of every body; rotors and damping are separate."""
     e = get_exact(name)
     nb, nv = e.tree.num_bodies, e.tree.num_velocities
     pi = []
@@ -287,7 +287,7 @@ def test_momentum_vs_spatial_inertias(name: str) -> None:
 
 @every_model
 def test_reactions_vs_generalized_forces(name: str) -> None:
-    """What passes through a mobilizer, along its motion axes, is the generalized force of its dofs."""
+    """The force across a mobilizer, projected on its motion axes, is the generalized force of its dofs."""
     e = get_exact(name)
     nb, nv = e.tree.num_bodies, e.tree.num_velocities
     F_BMo_W = e(F.REACTION_FORCES).reshape(nb, 6)
@@ -307,7 +307,7 @@ def test_reactions_vs_generalized_forces(name: str) -> None:
 
 @every_model
 def test_accelerations_vs_momentum_balance(name: str) -> None:
-    """Newton for the whole: the force that holds World is what the masses lack in free fall."""
+    """Newton's law for the whole: the force that holds World is the sum of m (a - g) over the bodies."""
     e = get_exact(name)
     nb = e.tree.num_bodies
     A_WB = e(F.ACCELERATION_KINEMATICS).reshape(nb, 6)
@@ -325,7 +325,7 @@ def test_accelerations_vs_momentum_balance(name: str) -> None:
 
 
 def test_sliding_bodies_vs_closed_form() -> None:
-    """Slides only translate: M[k, l] = e_k . e_l times the mass both carry, and rotors on the diagonal."""
+    """Slides only translate: M[k, l] = e_k . e_l times the mass both carry, plus rotors on the diagonal."""
     e = get_exact("prismatic")
     nb, nv = e.tree.num_bodies, e.tree.num_velocities
     position = e(F.POSITION_KINEMATICS)
@@ -382,7 +382,7 @@ def inverse(X: Objects) -> Objects:
 
 # --- Fractions as they are --------------------------------------------------------------------------------
 
-# Their kernels multiply by 2.0, 0.5 or -1.0: a fraction times a float is a float.
+# These kernels multiply by 2.0, 0.5 or -1.0: a fraction times a float is a float.
 ROUNDED = {
     F.FORWARD_DYNAMICS,
     F.FORWARD_DYNAMICS_DERIVATIVES,
@@ -394,7 +394,7 @@ ROUNDED = {
 
 @pytest.mark.parametrize("function", [f for f in FUNCTIONS if f not in ROUNDED], ids=lambda f: f.name)
 def test_fractions_stay_fractions_on_slides_along_positive_axes(function: Quantity) -> None:
-    """Constants of such a tree are 0.0 and 1.0, which leave the other operand as it is."""
+    """The constants of this tree are 0.0 and 1.0, which leave the other operand unchanged."""
     tree = build_tree(
         model(
             [

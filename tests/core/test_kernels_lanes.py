@@ -1,4 +1,4 @@
-"""Lanes: every kernel gives each state what it gives that state alone, whatever is in the other lanes."""
+"""Lanes: every kernel gives each state the result of that state alone, whatever is in the other lanes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from support.taking_long import taking_long
 F = Quantity
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 every_tree = pytest.mark.parametrize("name", taking_long(TREES, *LONG))
-# All joint types, directions and branching in one.
+# All joint types, directions and branchings in one tree.
 RICH = "mixed4"
 
 
@@ -142,13 +142,13 @@ def test_a_zero_quaternion_stays_in_its_lane(function: Quantity) -> None:
         q[lane, start : start + 4] = 0.0
         got = lanes(tree, function, inputs.changed(q=q))
         np.testing.assert_array_equal(got[others(lane)], clean[others(lane)])
-        # One state with such positions is refused, whatever is computed.
+        # A single state with these positions is rejected by every computation.
         assert np.isnan(got[lane]).all()
 
 
 @every_function
 def test_a_huge_angle_stays_in_its_lane(function: Quantity) -> None:
-    """Beyond 1e6 rad sine and cosine are computed in another way, one lane at a time."""
+    """Beyond 1e6 rad, sine and cosine are computed in another way, one lane at a time."""
     tree = get_tree("arm7")
     inputs = random_inputs(tree, W, seed=5)
     clean = lanes(tree, function, inputs)
@@ -164,7 +164,7 @@ def test_a_huge_angle_stays_in_its_lane(function: Quantity) -> None:
 
 @every_function
 def test_nothing_is_left_over_from_the_call_before(function: Quantity) -> None:
-    """Working memory comes as it is: after NaN everywhere, numbers are the same as before."""
+    """Working memory is not initialized: after NaN everywhere, results are the same as before."""
     tree = get_tree(RICH)
     inputs = random_inputs(tree, W, seed=6)
     clean = lanes(tree, function, inputs)
@@ -179,7 +179,7 @@ def test_nothing_is_left_over_from_the_call_before(function: Quantity) -> None:
 @every_function
 @pytest.mark.parametrize("count", [0, 1, W + 1, 2 * W + 3])
 def test_any_number_of_states(function: Quantity, count: int) -> None:
-    """Each with parameters of its own; bit for bit what it gets alone."""
+    """Each state with its own parameters; bit for bit equal to the result of that state alone."""
     tree = get_tree(RICH)
     inputs = random_inputs(tree, 2 * W + 3).state(slice(count))
     got = lanes(tree, function, inputs)

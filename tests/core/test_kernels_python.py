@@ -1,4 +1,4 @@
-"""PyScalar: every kernel on floats and on fifty digits, and its manners with objects and their errors."""
+"""PyScalar: every kernel on floats and on fifty digits, and its handling of objects and their errors."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def call_mpmath(tree: mbt.MultibodyTree, function: Quantity, arguments: Any) -> 
 @every_function
 @pytest.mark.parametrize("name", ["one_floating_reversed", "arm7", "mixed4", "free_forest"])
 def test_fifty_digits_bound_the_error_of_double(name: str, function: Quantity) -> None:
-    """Against the truth, floats and lanes keep within their running error bound: nothing is lost unseen."""
+    """Compared with the truth, floats and lanes keep within their running error bound."""
     tree, state = one_state(name, seed=1)
     arguments = state.arguments(function)
     with fifty_digits():
@@ -94,7 +94,7 @@ def test_fifty_digits_bound_the_error_of_double(name: str, function: Quantity) -
         for computed in (values, lanes):
             error = [float(abs(a - b)) for a, b in zip(to_mpmath(computed), truth, strict=True)]
             assert_within(np.array(error), np.zeros(len(error)), bounds)
-        # The other way of a public method: a bound of its own, of the same size.
+        # The public method takes another path, with a bound of its own, of the same size.
         double = to_mpmath(call_double(tree, function, state))
         error = [float(abs(a - b)) for a, b in zip(double, truth, strict=True)]
         assert_within(np.array(error), np.zeros(len(error)), 3 * bounds)
@@ -102,7 +102,7 @@ def test_fifty_digits_bound_the_error_of_double(name: str, function: Quantity) -
 
 @pytest.mark.parametrize("name", ["one_floating_reversed", "arm7", "mixed4"])
 def test_forward_dynamics_inverts_inverse_dynamics_to_all_digits(name: str) -> None:
-    """A double anywhere between would leave 1e-16."""
+    """A double anywhere in the computation would leave an error of 1e-16."""
     tree, state = one_state(name, seed=2)
     with fifty_digits():
         parameters, q, v, tau = (to_mpmath(a) for a in state.arguments(F.FORWARD_DYNAMICS))
@@ -126,9 +126,9 @@ def refcounts(objects: list[list[Term]]) -> list[int]:
 @every_function
 @pytest.mark.parametrize("name", ["world_only", "one_floating_reversed", "mixed4", "free_forest"])
 def test_kernels_read_and_leave_only_what_was_written(name: str, function: Quantity) -> None:
-    """Working memory and outputs start as int 0: a term that meets one refuses, and no output may be one.
+    """Working memory and outputs start as int 0: a term that meets one raises, and no output may be one.
 
-    Terms refuse comparisons and truth values too: the flow of a kernel does not depend on its numbers.
+    Terms raise on comparisons and truth values too: the flow of a kernel does not depend on its numbers.
     """
     tree, state = one_state(name)
     log = Log()
@@ -159,7 +159,7 @@ def count_operations(tree: mbt.MultibodyTree, function: Quantity, arguments: Arg
 
 @every_function
 def test_an_error_of_operation_k_surfaces_unchanged(function: Quantity) -> None:
-    """Nothing is called after it, nothing is kept of it, and the process computes on."""
+    """No call follows the error, no reference remains, and the process can go on computing."""
     tree, state = one_state(RICH)
     arguments = state.arguments(function)
     floats = call_python(tree, function, arguments)
@@ -175,7 +175,7 @@ def test_an_error_of_operation_k_surfaces_unchanged(function: Quantity) -> None:
         assert caught.value.__context__ is None
         assert caught.value.__cause__ is None
         assert log.calls == k
-        # The traceback of an error holds the operands it was raised with.
+        # The traceback of an error holds the operands with which it was raised.
         error.__traceback__ = None
         del caught
         assert log.alive == sum(len(row) for row in objects)
@@ -221,7 +221,7 @@ def test_objects_without_arithmetic_give_pythons_own_error() -> None:
 
 
 def test_an_operation_may_run_kernels_itself() -> None:
-    """The functions of an inner call end with it."""
+    """The functions of an inner call are restored when it returns."""
     tree, state = one_state(RICH)
     inner_tree, inner_state = one_state("arm7")
     arguments, inner_arguments = (s.arguments(F.INVERSE_DYNAMICS) for s in (state, inner_state))

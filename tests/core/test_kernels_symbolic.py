@@ -1,4 +1,4 @@
-"""PyScalar on symbols: kernels write down textbook formulas, and what they write evaluates to the numbers."""
+"""PyScalar on symbols: kernels derive textbook formulas, and these evaluate to the right numbers."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_sympy_expressions_evaluate_to_the_numbers(name: str, function: Quantity
     f = sp.lambdify(symbols, expressions, modules="math", cse=True)
     got = np.array(f(*(array.tolist() for array in numbers)), dtype=float)
     desired = call_double(tree, function, state)
-    # Printed with 15 digits, the constants among the expressions are off by 5e-16 each, relative.
+    # Printed with 15 digits, the constants in the expressions have relative errors of 5e-16 each.
     assert_within(got, desired, 1e-12 * np.max(np.abs(desired), initial=1.0))
 
 
@@ -191,7 +191,7 @@ def test_sympy_expressions_evaluate_to_the_numbers(name: str, function: Quantity
 
 @pytest.fixture(scope="module")
 def casadi() -> Any:
-    """Optional, unlike the others: it is large."""
+    """CasADi is optional, unlike the others: it is large."""
     return pytest.importorskip("casadi")
 
 
@@ -238,7 +238,7 @@ def test_casadi_functions_evaluate_to_the_numbers(casadi: Any, name: str, functi
 @pytest.mark.oracle
 @every_function
 def test_casadi_derivatives_vs_dual(casadi: Any, function: Quantity) -> None:
-    """Of every input, the parameters too; a third opinion."""
+    """With respect to every input, the parameters too; a third, independent computation."""
     tree = get_tree("mixed4")
     state = random_inputs(tree, 1, seed=3).state(0)
     arguments = state.arguments(function)
@@ -276,7 +276,7 @@ def industrial_arm() -> mbt.MultibodyTree:
     ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_kernels_ask_for_few_operations(function: Quantity, common: int, general: int) -> None:
-    """On objects for q, v, x and floats for parameters. Three percent above what it took when written.
+    """Objects for q, v, x and floats for parameters. Limits are three percent above the original counts.
 
     The zeros of a common arm fold away; in an arm in general position there are none. A kernel that loses a
     folding, or does work twice, exceeds the bound.

@@ -1,4 +1,4 @@
-"""A list or tuple of numbers of Python is the array that NumPy makes of it."""
+"""A list or tuple of Python numbers is read as the array that NumPy makes of it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_refused(values: Any, arm: mbt.Context) -> None:
 
 @pytest.mark.parametrize("number", [Fraction(1, 2), Decimal("0.5"), True])
 def test_other_numbers_are_as_before(number: Any, arm: mbt.Context) -> None:
-    """Whatever is no float and no int is not read here."""
+    """Anything but floats and ints is left to NumPy."""
     try:
         wanted: Any = mbt.functional.integrate_positions(arm.tree, [number] * 6, np.zeros(6), 0.0)
     except mbt.MbtError as error:

@@ -1,4 +1,4 @@
-"""The numbers of quantities are places in tables of the compiled modules."""
+"""The numbers of quantities are indices into tables of the compiled modules."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from mbt._core.quantities.names import Quantity
 
 
 def test_the_numbers_count_from_zero_and_no_two_are_the_same() -> None:
-    # Not of the class itself, which leaves out a second name of a number.
+    # Iterating over the class itself would skip aliases.
     assert list(Quantity.__members__.values()) == list(range(len(Quantity.__members__)))

@@ -120,7 +120,7 @@ def test_floor_has_no_partials(a: Array) -> None:
 @pytest.mark.parametrize(("a", "b"), [(1.0, 2.0), (2.0, 1.0), (1.0, 1.0), (np.nan, 1.0), (1.0, np.nan)])
 def test_selection_looks_at_values_and_takes_the_partials_along(a: float, b: float) -> None:
     x, y = np.arange(1.0 + W), -np.arange(1.0 + W)
-    # The partials of a and b would decide otherwise.
+    # The partials of a and b would give the opposite result.
     got = apply_dual("select_lt", np.array([a] + [9.0] * W), np.array([b] + [-9.0] * W), x, y)
     np.testing.assert_array_equal(got, x if a < b else y)
 

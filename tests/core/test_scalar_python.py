@@ -30,7 +30,7 @@ class PlannedError(Exception):
 
 
 class Log:
-    """Counts the operations asked of terms, and the terms alive; raises at one of the operations."""
+    """Counts the operations on terms, and the terms alive; raises at one of the operations."""
 
     def __init__(self, fail_at: int | None = None) -> None:
         self.calls = 0
@@ -163,7 +163,7 @@ def test_constants_become_objects_of_the_scalar() -> None:
         (apply_python("add", 1.0, third, functions=FRACTIONS), Fraction(4, 3)),
         (apply_python("subtract", third, 2.0, functions=FRACTIONS), Fraction(-5, 3)),
         (apply_python("divide", 1.0, third, functions=FRACTIONS), Fraction(3)),
-        # Of two constants as well: a third is not a double.
+        # Also for two constants: a third is not a double.
         (apply_python("divide", 1.0, 3.0, functions=FRACTIONS), third),
     ):
         assert type(got) is Fraction
@@ -185,7 +185,7 @@ def test_constants_among_themselves_do_not_round() -> None:
         got = apply_python(operation, 0.1, 3.3, functions=FRACTIONS)
         assert type(got) is Fraction
         assert got == combine(Fraction(0.1), Fraction(3.3))
-        # Where floats are the scalar, they are doubles.
+        # For the scalar float, they are doubles.
         assert type(apply_python(operation, 0.1, 3.3)) is float
 
 
@@ -198,7 +198,7 @@ def test_functions_get_objects_of_the_scalar() -> None:
 
 
 def test_functions_whose_results_are_known_are_not_called() -> None:
-    """A scalar without sines can be at rest."""
+    """A scalar without sines can be evaluated at rest."""
     for operation, x, wanted in (
         ("sin", 0.0, 0.0), ("cos", 0.0, 1.0), ("tanh", 0.0, 0.0), ("sqrt", 0.0, 0.0), ("sqrt", 1.0, 1.0),
         ("floor", 1.0, 1.0),
@@ -308,7 +308,7 @@ def test_functions_get_their_references_back() -> None:
         return math.sqrt(a)
 
     functions = (math.sin, math.cos, square_root, *MATH[3:])
-    with pytest.raises(ValueError) as refusal:  # noqa: PT011  its text is what is wanted
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011  the test is about its text
         math.sqrt(-2.0)
     before = sys.getrefcount(square_root)
     for _ in range(5):

@@ -14,7 +14,7 @@ from mbt._core.scalars.probe import lane_count, sincos_angles, sincos_lanes, sin
 Array = NDArray[np.float64]
 Sincos = Callable[[Array], tuple[Array, Array]]
 W = lane_count()
-NEAR = 1e6  # beyond, the C library computes
+NEAR = 1e6  # beyond this, the C library computes
 
 
 def around_multiples_of_half_pi(limit: float, count: int) -> Array:

@@ -23,7 +23,7 @@ def test_lane_l_of_number_k_is_number_k_of_state_l(n: int, gap: int) -> None:
     stride = n + gap
     for count in COUNTS:
         num_states = states_in(count)
-        # Not one number more than needed behind the last state.
+        # No more numbers than needed after the last state.
         rows = np.full((num_states - 1) * stride + n, np.nan)
         states = np.random.default_rng(n).normal(size=(num_states, n))
         for state in range(num_states):

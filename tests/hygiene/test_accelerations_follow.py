@@ -1,4 +1,4 @@
-"""Cached accelerations follow everything that they depend on: nobody has to say that something changed."""
+"""Cached accelerations follow everything that they depend on, without notifications by the user."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ def test_follow(what: str) -> None:
     fresh = tree.calc_spatial_accelerations_from_vdot(context, vdot)
     np.testing.assert_allclose(after, fresh, rtol=1e-9, atol=1e-12 * np.abs(fresh).max())
     assert np.abs(after - kept).max() > 1e-6
-    # What was handed out stays as it was.
+    # Arrays that were handed out stay as they were.
     np.testing.assert_array_equal(before, kept)

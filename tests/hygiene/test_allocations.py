@@ -1,6 +1,6 @@
 """A call with `out=` allocates no memory: counted by a replacement of malloc, in a process of its own.
 
-With batches, Python objects that name shapes come and go: nothing that grows with the batch.
+Python objects for shapes come and go with batches, but nothing that grows with the batch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from support.calls import COMPILED_WITH_OUT, FUNCTIONS, HELPERS, SCALARS, WITH_ROOM, WITH_THREE_OUT
 from support.malloc import compile_malloc, run_with_malloc
 
-# What batches are allowed: 16 bytes a sample.
+# Batches may allocate less than 16 bytes a sample.
 NUM_SAMPLES = 300
 SMALL = 16 * NUM_SAMPLES
 
@@ -165,7 +165,7 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
 
 
 def test_counter_counts(counts: dict[str, float]) -> None:
-    """A hundred arrays are a hundred allocations."""
+    """A hundred arrays are at least a hundred allocations."""
     assert counts["control"] >= 100
     assert counts["control bytes"] >= 100 * 800_000
 
@@ -179,7 +179,7 @@ def test_no_allocation(counts: dict[str, float], model: str, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in (*FUNCTIONS, *HELPERS) if name not in WITH_ROOM])
 @pytest.mark.parametrize("model", ["mixed8", "humanoid", "everything"])
 def test_nothing_that_grows_with_the_batch(counts: dict[str, float], model: str, name: str) -> None:
-    """Copies of the least argument of such a batch would be larger."""
+    """A copy of the smallest argument of such a batch would be larger."""
     assert counts[f"{model} batch {name}"] < SMALL
 
 
@@ -201,7 +201,7 @@ def test_nothing_for_constraints(counts: dict[str, float]) -> None:
 @pytest.mark.parametrize("num_axes", [0, 1], ids=["one state", "batch"])
 @pytest.mark.parametrize("model", ["everything", "every constraint"])
 def test_no_allocation_a_step(counts: dict[str, float], model: str, num_axes: int, method: str) -> None:
-    """50 steps more, three times, allocate no more than what comes and goes with Python's own objects."""
+    """50 more steps, three times, allocate no more than Python's own temporary objects."""
     few, many = (f"{model} {num_axes} {method} {steps}" for steps in (10, 60))
     assert abs(counts[many] - counts[few]) < 60
     assert abs(counts[f"{many} bytes"] - counts[f"{few} bytes"]) < 60 * 64

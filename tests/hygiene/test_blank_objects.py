@@ -1,6 +1,6 @@
 """Objects whose constructor never ran: every class of mbt, made by `__new__` alone, and used in every way.
 
-An exception is an answer, a crash is not. Compiled classes answer with an error of mbt, or a TypeError.
+Exceptions are fine, crashes are not. Compiled classes raise an error of mbt, or a TypeError.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ print(len(classes))
 
 
 def test_no_class_crashes_without_its_constructor(tmp_path: Path) -> None:
-    # Some methods write a file. What it tries fills megabytes.
+    # Some methods write a file; the arguments tried here would fill megabytes.
     path = tmp_path / "tried.txt"
     with path.open("w") as tried:
         run = subprocess.run(

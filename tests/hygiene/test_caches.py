@@ -1,4 +1,4 @@
-"""Caches and the arrays they hand out: current, read-only, and never changed behind one's back."""
+"""Caches and the arrays they hand out: current, read-only, and never changed behind the user's back."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_input_is_copied() -> None:
     kept = q.copy()
     q[:] = np.nan
     np.testing.assert_array_equal(context.q, kept)
-    # Assigning a Context's own array, whole or turned round, is safe too.
+    # Assigning a Context's own array, whole or reversed, is safe too.
     context.v = context.v
     v = context.v.copy()
     context.v = context.v[::-1]
@@ -111,7 +111,7 @@ def test_recomputed_only_when_needed() -> None:
 
 @pytest.mark.parametrize("reader", ["calc_bias_term", "calc_mass_matrix", "calc_potential_energy"])
 def test_results_follow_the_state(reader: str) -> None:
-    """No result is remembered across a change of q: a fresh Context in the same state says the same."""
+    """No result is kept across a change of q: a fresh Context in the same state gives the same."""
     tree, context = _case()
     getattr(tree, reader)(context)
     _new_state(context)
@@ -152,7 +152,7 @@ def test_stale_velocities() -> None:
     context.v = get_case(MODEL).state(1).v
     with pytest.raises(mbt.StaleCacheError, match="vc"):
         tree.calc_inverse_dynamics(context, vdot, vc=vc)
-    # Positions are as they were.
+    # Positions are unchanged.
     tree.calc_inverse_dynamics(context, vdot, pc=pc)
 
 
@@ -165,7 +165,7 @@ def test_stale_after_a_parameter() -> None:
 
 
 def test_cache_of_another_context() -> None:
-    """Two Contexts in the same state are still two."""
+    """Two Contexts in the same state do not share caches."""
     case = get_case(MODEL)
     tree, context = _case()
     other = case.context(case.state(1))

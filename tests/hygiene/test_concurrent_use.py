@@ -1,4 +1,4 @@
-"""One Context used from two threads at once is refused, and unharmed; one tree may be shared."""
+"""Using one Context from two threads at once raises and does no harm; threads may share a tree."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def make_tree() -> tuple[mbt.MultibodyTree, Waiting]:
 
 @contextmanager
 def computing(element: Waiting, call: Callable[[], Any]) -> Iterator[list[Any]]:
-    """Another thread within a call, until the block ends; then its result."""
+    """Keep another thread within a call until the block ends; then return its result."""
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(call()))
     element.may_end.clear()
@@ -124,7 +124,7 @@ def test_a_second_thread_is_refused(name: str, shape: tuple[int, ...]) -> None:
 
 
 def test_mobilizers_of_a_batch_keep_others_out() -> None:
-    """Of one state they read positions once, and are done."""
+    """With a batch they compute for longer; with one state they only read positions, once."""
     tree, element = make_tree()
     context = tree.create_default_context(3)
     with (
@@ -152,7 +152,7 @@ with computing(element, lambda: tree.calc_forward_dynamics(context)):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
 @pytest.mark.parametrize("size", [0, 3])
 def test_a_forked_child_has_a_free_context(size: int) -> None:
-    """The thread that computed with it is not there."""
+    """The thread that was computing does not exist in the child."""
     tests = str(Path(__file__).parents[1])
     command = [sys.executable, "-W", "ignore", "-c", FORK, tests, str(size)]
     subprocess.run(command, check=True, timeout=60)
@@ -201,7 +201,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(done[0], 0)[1]) == 7
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
 @pytest.mark.parametrize("when", ["within", "behind"])
 def test_a_child_forked_within_a_computation_has_a_free_context(when: str) -> None:
-    """Whichever thread of the child comes next, and during what is left of that computation."""
+    """Whichever thread of the child computes next, even while the rest of that computation runs."""
     command = [sys.executable, "-W", "ignore", "-c", FORK_WITHIN, when]
     subprocess.run(command, check=True, timeout=60)
 
@@ -245,7 +245,7 @@ def test_an_error_frees_the_context(shape: tuple[int, ...]) -> None:
 
 
 def test_a_large_batch_is_kept_from_others() -> None:
-    """Its kernels run without the GIL: whatever the other thread gets, it is an error or the right result."""
+    """Its kernels run without the GIL: the other thread gets an error or the right result."""
     tree = mbt.MultibodyTree()
     parent = tree.world_body
     for i in range(10):
@@ -293,7 +293,7 @@ def _at(tree: mbt.MultibodyTree, q: float) -> mbt.Context:
 
 
 def test_one_of_several_threads_finalizes() -> None:
-    """The tree is made once; whoever comes too late is told so."""
+    """The tree is finalized once; other threads get an error that says so."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:

@@ -1,6 +1,6 @@
-"""A control loop, once warm, asks nothing of the system: no page fault, no lock that waits, no system call.
+"""A warm control loop needs nothing from the system: no page fault, no blocking lock, no system call.
 
-That nothing is allocated is in `test_allocations.py`.
+`test_allocations.py` shows that it allocates nothing.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ write(2, b"END")
 @pytest.mark.skipif(sys.platform != "linux", reason="counts as Linux does")
 @pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="another library has replaced malloc already")
 def test_no_page_fault_and_no_wait() -> None:
-    """Of 60,000 calls. What the interpreter itself may do now and then is allowed for: two pages.
+    """In 60,000 calls. Two pages are allowed, for what the interpreter itself may do now and then.
 
-    A system that is short of memory takes pages away meanwhile: the best of some runs counts.
+    A system that is short of memory takes pages away meanwhile: the best of several runs counts.
     """
     wanted = {"ru_majflt": 0, "ru_nvcsw": 0, "ru_minflt": 2}
     for _ in range(5):
@@ -90,7 +90,7 @@ def test_no_page_fault_and_no_wait() -> None:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 @pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="another library makes calls of its own")
 def test_no_system_call(tmp_path: Path) -> None:
-    """Not one, futex among them, from the beginning to the end of 6,000 calls."""
+    """No system call, not even futex, from the beginning to the end of 6,000 calls."""
     log = tmp_path / "calls"
     done = subprocess.run(
         ["strace", "-f", "-o", str(log), sys.executable, "-c", TRACED, str(TESTS)],

@@ -1,4 +1,4 @@
-"""The level of the processor by its own word, and by that of the compiler's library."""
+"""The level of the processor as mbt detects it, and as the compiler's library does."""
 
 from __future__ import annotations
 

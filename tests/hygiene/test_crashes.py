@@ -1,4 +1,4 @@
-"""Strange but legal Python must end in an answer or an exception, never take the interpreter down.
+"""Strange but legal Python must return or raise, never crash the interpreter.
 
 Each case runs in a process of its own: a crash is then one failed test.
 """

@@ -1,4 +1,4 @@
-"""Batches on an array engine: in blocks, on threads and in worker processes, they are what one call gives."""
+"""Batches on dask: in blocks, on threads and in worker processes, results equal those of one call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SIGNATURES = {
 }
 every_function = pytest.mark.parametrize("function", SIGNATURES)
 COUNT = 1000
-CHUNKS = 130  # no multiple of a block of lanes, and a rest
+CHUNKS = 130  # not a multiple of a block of lanes, and with a remainder
 
 
 def operands_of(model: str, function: str) -> list[np.ndarray]:
@@ -79,7 +79,7 @@ def assert_same(actual: Any, desired: Any) -> None:
 @every_function
 @pytest.mark.parametrize("model", FEW)
 def test_on_threads(model: str, function: str) -> None:
-    """Several of dask call at once, and share those of mbt."""
+    """Several threads of dask call at once, and share the threads of mbt."""
     tree, operands = get_case(model).tree, operands_of(model, function)
     call = partial(getattr(functional, function), tree)
     before = mbt.get_num_threads()
@@ -119,11 +119,11 @@ def test_on_workers(client: Any, function: str) -> None:
 
 
 def test_both_workers_compute_with_a_tree_of_their_own(client: Any) -> None:
-    """One for all blocks of a worker; and one thread of mbt for each of dask, as its workers are told."""
+    """All blocks of a worker share one tree; mbt uses one thread for each of dask's, as configured."""
     tree, operands = get_case("humanoid").tree, operands_of("humanoid", "bias_term")
 
     def call(q: np.ndarray, v: np.ndarray, tree: mbt.MultibodyTree) -> np.ndarray:
-        time.sleep(0.05)  # so that nobody does it all
+        time.sleep(0.05)  # so that no worker does all the work
         functional.bias_term(tree, q, v)
         numbers = [os.getpid(), id(tree), mbt.get_num_threads()]
         return np.tile(np.array(numbers, dtype=float), (len(q), 1))
@@ -154,7 +154,7 @@ def roll_out(q: Any, v: Any, tau: Any, tree: mbt.MultibodyTree, method: str = "r
 
 
 def roll_out_with_masses(q: Any, v: Any, mass: Any, tree: mbt.MultibodyTree) -> Any:
-    """Each sample with a parameter of its own."""
+    """Each sample with its own parameter value."""
     context = tree.create_default_context(q.shape[:-1])
     context.q, context.v = q, v
     tree.bodies[-1].set_mass(context, mass)
@@ -182,7 +182,7 @@ def test_rollouts_on_threads(model: str) -> None:
 
 
 def test_rollouts_on_workers(client: Any) -> None:
-    """Of a tree, and of Contexts with parameters of each sample."""
+    """Of a tree, and of Contexts with parameters for each sample."""
     tree, (q, v, tau) = get_case("humanoid").tree, operands_of("humanoid", "forward_dynamics")
     mass = np.linspace(0.5, 3.0, COUNT)
     model = dask.delayed(tree)
@@ -197,7 +197,7 @@ def test_rollouts_on_workers(client: Any) -> None:
     assert_same(dask.compute(*blocks), roll_out_with_masses(q, v, mass, tree))
 
 
-# Tokens: what dask calls a tree, so that what is the same is computed once ----------------------------------
+# Tokens, by which dask identifies a tree, so that equal computations run once -------------------------------
 
 
 def token(thing: Any) -> str:
@@ -215,7 +215,7 @@ def test_trees_that_are_built_alike_have_one_token(model: str) -> None:
 
 
 def test_a_token_outlives_use() -> None:
-    """Nothing that a tree remembers of its computations is in it."""
+    """Tokens do not depend on anything that a tree caches."""
     tree = build_tree(CATALOGUE["mixed8"]())
     desired = token(tree)
     context = tree.create_default_context()
@@ -287,7 +287,7 @@ def test_arrays_that_trees_no_longer_share_have_the_same_token() -> None:
 
 
 def test_an_attribute_that_cannot_be_pickled() -> None:
-    """Such a tree works on threads; nothing is known to be the same."""
+    """Such a tree works on threads; its tokens never match."""
     tree = build_tree(CATALOGUE["arm7"](), finalize=False)
     tree.bodies[-1].lock = threading.Lock()  # type: ignore[attr-defined]
     tree.finalize()

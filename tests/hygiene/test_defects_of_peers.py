@@ -1,4 +1,4 @@
-"""Defects found in other libraries, each tested here for what must not happen."""
+"""Defects found in other libraries, each with a test that mbt does not have it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _turning(tree: mbt.MultibodyTree, speed: float = 2.0, angle: float = 0.0) ->
 
 
 def test_frame_velocity_ignores_no_changed_pose() -> None:
-    """A tip moved from 1 m to 3 m moves three times as fast: as its Jacobian says, as its positions do."""
+    """A tip moved from 1 m to 3 m moves three times as fast, by its velocity, Jacobian and positions."""
     tree, _, link = _arm()
     tip = tree.add_frame(mbt.FixedOffsetFrame("tip", link, _along_x(1.0)))
     tree.finalize()
@@ -116,7 +116,7 @@ def test_bushing_breaks_no_energy_of_the_model() -> None:
     context = _turning(tree, angle=0.3)
     forces = mbt.MultibodyForces(tree)
     tree.calc_force_elements_contribution(context, forces)
-    # The turn is about z of World: one angle, and the translation (-0.5, 0, 0) seen halfway.
+    # The rotation is about z of World: one angle, and the translation (-0.5, 0, 0) as seen halfway.
     halfway = [-0.5 * np.cos(0.15), 0.5 * np.sin(0.15), 0.0]
     energy = 0.5 * (3.0 * 0.3**2 + np.array([4.0, 5.0, 6.0]) @ np.square(halfway))
     assert tree.calc_potential_energy(context) == pytest.approx(energy)
@@ -177,7 +177,7 @@ def test_no_impossible_mass_enters_a_context(mass: float) -> None:
 
 
 def test_spring_on_a_welded_body_is_not_moved_to_what_it_is_welded_to() -> None:
-    """A point of a tool, and the same point of the link that carries the tool, feel the same spring."""
+    """A spring acts the same on a point of a tool as on the same point of the link that carries the tool."""
     X_LT = mbt.math.make_pose([0.3, 0.2, 0.1], rpy=[0.4, 0.5, 0.6])
     p_TQ = np.array([0.1, -0.2, 0.3])
 
@@ -233,7 +233,7 @@ def test_long_axis_makes_no_shear() -> None:
 
 @pytest.mark.parametrize("axis", [[0, 0, 0], [0, 0, np.nan], [0, 0, 2]])
 def test_no_mobilizer_with_an_impossible_axis(axis: list[float]) -> None:
-    """A mobilizer takes a unit axis only."""
+    """A mobilizer accepts only a unit axis."""
     tree = mbt.MultibodyTree()
     link = tree.add_body(mbt.RigidBody("link", INERTIA))
     with pytest.raises(mbt.MbtError, match="axis"):

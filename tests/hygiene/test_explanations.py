@@ -45,7 +45,7 @@ def test_each_write_is_named_in_order() -> None:
 
 
 def test_same_values_are_told() -> None:
-    """The most frequent reason why something is computed again for nothing."""
+    """The most frequent cause of needless recomputation."""
     tree, context = _arm()
     cache = tree.eval_position_kinematics(context)
     context.q = context.q
@@ -91,7 +91,7 @@ def test_batches_and_scalars() -> None:
 
 
 class Counter(mbt.ForceElement):
-    """One with a cache entry of the discrete state and the velocities."""
+    """An element with a cache entry that depends on the discrete state and the velocities."""
 
     def do_declare_parameters(self) -> None:
         self.gain = self.declare_numeric_parameter([1.0])
@@ -147,7 +147,7 @@ def test_explanations_show_themselves() -> None:
     assert str(pickle.loads(pickle.dumps(explanation))) == str(explanation)
 
 
-# What a frozen Context refuses, with what the message must name.
+# Writes that a frozen Context refuses, with a word that the message must contain.
 WRITES: dict[str, tuple[Callable[[mbt.MultibodyTree, mbt.Context], object], str]] = {
     "mass": (lambda tree, c: tree.bodies[2].set_mass(c, 2.0), "mass of body 'turret'"),
     "frame": (
@@ -170,7 +170,7 @@ WRITES: dict[str, tuple[Callable[[mbt.MultibodyTree, mbt.Context], object], str]
 @pytest.mark.parametrize("batch", [(), (3,)], ids=["one state", "batch"])
 @pytest.mark.parametrize("name", WRITES)
 def test_frozen_parameters(name: str, batch: tuple[int, ...]) -> None:
-    """Each is refused by name, and changes nothing: time, velocities and what was computed stay."""
+    """Each write is refused by name, and changes nothing: time, velocities and computed results stay."""
     tree, _ = _arm()
     context = tree.create_default_context(batch)
     context.v = np.ones(tree.num_velocities)
@@ -227,7 +227,7 @@ def test_state_and_inputs_are_free() -> None:
     context.time, context.q, context.v = 1.0, np.ones(6), np.ones(6)
     context.actuation = np.ones(tree.num_actuators)
     context.applied_forces.generalized_forces[:] = 1.0
-    # An inner one ends, the outer one holds.
+    # When an inner freeze ends, the outer one still holds.
     with context.freeze():
         pass
     assert context.is_frozen
@@ -251,13 +251,13 @@ def test_freezings_hold_however_often_they_are_used() -> None:
                 pass
             assert context.is_frozen
         assert not context.is_frozen
-    # Thawed before it begins.
+    # Thawed before the block begins.
     freezing = context.freeze()
     context.thaw()
     with freezing:
         assert context.is_frozen
     assert not context.is_frozen
-    # Of a Context that was frozen already.
+    # A freeze of a Context that was frozen already.
     context.freeze()
     freezing = context.freeze()
     with freezing:
@@ -268,7 +268,7 @@ def test_freezings_hold_however_often_they_are_used() -> None:
 @pytest.mark.parametrize("kind", ["double", "batch", "autodiff"])
 @pytest.mark.parametrize("other", ["twin", "linkage"])
 def test_caches_of_other_trees(kind: str, other: str) -> None:
-    """Its values are not of the tree of this Context: also where there are as many."""
+    """A cache of another tree is refused, even if its arrays have the right sizes."""
 
     def make(tree: mbt.MultibodyTree) -> Any:
         tree = tree.to_autodiff() if kind == "autodiff" else tree

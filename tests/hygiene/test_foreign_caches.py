@@ -1,4 +1,4 @@
-"""A cache of another tree is refused, also where the trees are alike: in every kind of Context."""
+"""A cache of another tree is refused, even if the trees are alike: in every kind of Context."""
 
 from __future__ import annotations
 

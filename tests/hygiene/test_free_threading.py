@@ -1,4 +1,4 @@
-"""Threads without the GIL, where Python has none: importing does not bring it back; nothing is half made."""
+"""Threads on free-threaded Python: importing mbt does not enable the GIL; no object is half made."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ assert is_enabled() == before
 
 
 def test_importing_leaves_the_gil_as_it_is() -> None:
-    """A module that did not declare itself would bring it back, with a RuntimeWarning."""
+    """A module that did not declare itself safe would enable it again, with a RuntimeWarning."""
     subprocess.run([sys.executable, "-W", "error::RuntimeWarning", "-c", IMPORT_ALL], check=True, timeout=120)
 
 
 def run_together(work: Callable[[int], None]) -> None:
-    """Call `work(k)` in so many threads, which begin at the same time."""
+    """Call `work(k)` in this many threads, which begin at the same time."""
     barrier = threading.Barrier(NUM_THREADS)
 
     def run(k: int) -> None:
@@ -56,7 +56,7 @@ def run_together(work: Callable[[int], None]) -> None:
 
 @pytest.mark.parametrize("which", ["functions", "contexts", "batches", "derivatives"])
 def test_the_first_use_of_a_tree(which: str) -> None:
-    """The first thread that computes compiles a tree that was unpickled, and makes what batches need."""
+    """The first thread that computes compiles a tree that was unpickled, and prepares it for batches."""
     case = get_case("mixed8")
     state = case.state()
     q = np.repeat(state.q[None], 5, axis=0)
@@ -83,7 +83,7 @@ def test_the_first_use_of_a_tree(which: str) -> None:
 
 
 def calls_of(tree: mbt.MultibodyTree) -> list[Callable[[Any], Any]]:
-    """What one thread may do to a Context while others do the same."""
+    """Calls that one thread may make on a Context while others do the same."""
     return [
         lambda c: tree.calc_mass_matrix(c),
         lambda c: tree.calc_forward_dynamics(c),
@@ -104,7 +104,7 @@ def calls_of(tree: mbt.MultibodyTree) -> list[Callable[[Any], Any]]:
 
 @pytest.mark.parametrize("kind", ["one state", "batch", "autodiff"])
 def test_a_context_that_threads_share_by_mistake(kind: str) -> None:
-    """What they get is of no use; but it is a result or an error, and then the Context is as good as any."""
+    """Results are meaningless, but each call returns or raises, and then the Context works as before."""
     tree: Any = make_everything()
     start = random_state(tree, np.random.default_rng(1))
     if kind == "autodiff":
@@ -116,7 +116,7 @@ def test_a_context_that_threads_share_by_mistake(kind: str) -> None:
     def work(k: int) -> None:
         order = np.random.default_rng(k).integers(len(calls), size=60)
         for i in order:
-            # Refused, or between what another one writes: caches of other positions, a lock and a velocity.
+            # Refused, or amid another thread's writes: caches of other positions, a lock and a velocity.
             with suppress(mbt.MbtError):
                 calls[i](context)
 
@@ -136,7 +136,7 @@ def values(array: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("shape", [(), (3,)])
 def test_a_shared_context_mixes_no_states(shape: tuple[int, ...]) -> None:
-    """A call sees the positions that some thread wrote, and all of them."""
+    """A call sees all of the positions that one of the threads wrote, never a mixture."""
     case = get_case("arm7")
     tree = case.tree
     states = [case.state(k).q for k in range(3)]

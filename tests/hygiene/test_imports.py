@@ -30,7 +30,7 @@ MAY_IMPORT_CORE = {
 
 
 class _Imports(ast.NodeVisitor):
-    """Modules that a file imports, and what it imports anywhere but for type checkers."""
+    """Modules that a file imports anywhere, except imports for type checkers only."""
 
     def __init__(self, path: Path) -> None:
         self.modules: set[str] = set()
@@ -55,7 +55,7 @@ class _Imports(ast.NodeVisitor):
         if not self._is_for_checkers:
             self.at_run_time |= names
 
-    # No statement is in an expression.
+    # Expressions contain no statements.
     def visit_Expr(self, node: ast.Expr) -> None: ...
     def visit_Assign(self, node: ast.Assign) -> None: ...
     def visit_Return(self, node: ast.Return) -> None: ...

@@ -1,4 +1,4 @@
-"""What may be passed as an array, and what is said about anything else."""
+"""What may be passed as an array, and the errors that everything else raises."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL = "mixed8"
 
 
 class _HasArray:
-    """An object of another library that can turn itself into an array."""
+    """An object of another library that can be converted to an array."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
@@ -116,16 +116,16 @@ def test_integers(name: str, argument: str) -> None:
 ALLOWED = {
     ("calc_forward_dynamics", "tau_applied", "None"),
     ("calc_forward_dynamics_derivatives", "tau_applied", "None"),
-    # So many steps are made.
+    # The length of tau sets the number of steps.
     *((name, "tau", what) for name in ("rollout", "tree.rollout") for what in ("too short", "too long")),
 }
-# A stateless function takes any number of leading axes, and a number of axes too many is a batch.
+# Stateless functions accept any number of leading axes, so an extra axis makes a batch.
 
 
 @pytest.mark.parametrize("what", BAD)
 @pytest.mark.parametrize(("name", "argument"), WITH_ARGUMENTS)
 def test_refused_by_name(name: str, argument: str, what: str) -> None:
-    """An error of the library and of the built-in kind, with the argument's name; the Context is
+    """The error is one of the library and of the built-in kind, and names the argument; the Context is
     unchanged.
     """
     if (name, argument, what) in ALLOWED:
@@ -151,7 +151,7 @@ def test_refused_by_name(name: str, argument: str, what: str) -> None:
     ],
 )
 def test_shape_in_message(name: str, argument: str) -> None:
-    """A wrong shape is a ShapeError that says what was wanted and what came."""
+    """A wrong shape raises a ShapeError with the expected and the received shape."""
     tree, call = get_case(MODEL).tree, CALLS[name]
     values = call.values(tree)
     i = list(call.arguments).index(argument)
@@ -168,7 +168,7 @@ def test_shape_in_message(name: str, argument: str) -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e200])
 @pytest.mark.parametrize("name", METHODS | SCALARS)
 def test_extreme_states_do_not_raise(name: str, value: float) -> None:
-    """One bad sensor must not stop a control loop: NaN and inf go through, without a warning."""
+    """One bad sensor must not stop a control loop: NaN and inf pass through, without a warning."""
     tree, call = get_case(MODEL).tree, CALLS[name]
     state = get_case(MODEL).state()
     for which in ("q", "v"):
@@ -199,7 +199,7 @@ def test_nan_quaternion_is_nan_not_an_error() -> None:
 
 
 def test_zero_quaternion() -> None:
-    """It is not a rotation: an error of a single state, which names the joint and changes nothing."""
+    """A zero quaternion: an error of a single state, which names the joint and changes nothing."""
     case = get_case("free_body")
     state = case.state()
     context = case.context(state)
@@ -223,7 +223,7 @@ def test_zero_quaternion_in_a_batch() -> None:
 
 @pytest.mark.parametrize("name", METHODS | SCALARS)
 def test_context_of_another_tree(name: str) -> None:
-    """Also of a tree that looks the same."""
+    """Even if the tree is built in the same way."""
     case, call = get_case(MODEL), CALLS[name]
     twin = build_tree(case.model)
     for tree in (twin, get_case("arm7").tree):

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a long batch soon, with any number of threads, and leaves everything fit for use."""
+"""Ctrl-C ends a long batch soon, with any number of threads, and leaves everything usable."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _child(code: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def _finish(child: subprocess.Popen[str]) -> tuple[str, str]:
-    """What it writes until it ends; it does not outlive the test."""
+    """Return the child's remaining output; it does not outlive the test."""
     try:
         return child.communicate(timeout=300)
     except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
-"""Instruction sets compute the same: every quantity, single and in batches; each in a process of its own.
+"""All instruction sets give the same: every quantity, single and in batches; each in a process of its own.
 
-And a processor that runs none of those that were built is told so, by an exception.
+A processor that supports none of the sets that were built gets an exception that says so.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import pytest
 from support.isa_results import NUM_STATES
 from support.isas import run_with, usable_isas
 
-OLDEST = usable_isas()[-1]  # without fused multiplications: it rounds otherwise than all others
+OLDEST = usable_isas()[-1]  # without fused multiplications, so it rounds unlike all others
 NEWER = usable_isas()[:-1] or [
     pytest.param("none", marks=pytest.mark.skip(reason="one instruction set is built and runs here"))
 ]
-# What is inverted amplifies rounding by the condition of the mass matrix.
+# Inverses amplify rounding by the condition of the mass matrix.
 AMPLIFIED = (
     "constrained_forward_dynamics",
     "constrained_forward_dynamics_derivatives",
@@ -79,7 +79,7 @@ import mbt
 
 @pytest.mark.parametrize(("runs", "named"), [((), "none of v2, v3, v4"), (("v1",), "v1")])
 def test_a_processor_without_any_built_set_gets_an_import_error(runs: tuple[str, ...], named: str) -> None:
-    """As after a move to an older machine: not the signal of an illegal instruction."""
+    """As after a move to an older machine: not a crash on an illegal instruction."""
     done = subprocess.run(
         [sys.executable, "-c", PRETEND.format(runs=runs)], capture_output=True, text=True, check=False
     )

@@ -1,6 +1,6 @@
-"""Modules that import one another stay few: what a module needs, it finds below.
+"""Cycles of imports stay small: a module finds what it needs in the layers below.
 
-Imports inside functions and cimports count as those of a module do; imports for type checkers alone do not.
+Imports inside functions and cimports count like those at module level; imports for type checkers do not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mbt._core.above import above
 
 SOURCES = Path(__file__).parents[2] / "src"
 LARGEST_CIRCLE = 3
-# Rooms of the compiled core, from the inside out.
+# Packages of the compiled core, innermost first.
 ROOMS = [
     "scalars", "algebra", "model", "joints", "forces", "passes", "door", "quantities", "engines", "geometry",
     "solvers", "api",
@@ -72,7 +72,7 @@ def _graph(sources: dict[Path, str]) -> Graph:
 
 
 def _circles(graph: Graph) -> list[list[str]]:
-    """The sets of modules that reach one another, largest first."""
+    """The sets of modules that import one another, directly or not, largest first."""
     reach: Graph = {}
     for start in graph:
         reached, waiting = set(), [start]
@@ -108,7 +108,7 @@ def _room_of(module: str) -> int | None:
 
 
 def _outwards(graph: Graph) -> list[str]:
-    """The imports of a room from one that is further outside."""
+    """The imports of a package from one further out."""
     return [
         f"{module} imports {other}"
         for module, imported in graph.items()
@@ -190,7 +190,7 @@ def test_circles_are_found_through_several_modules() -> None:
     assert _circles(graph) == [["a", "b", "c"], ["d", "e"]]
 
 
-# What is asked of rooms above.
+# Names that inner packages look up in outer ones.
 
 
 def test_all_that_may_be_asked_for_is_brought() -> None:

@@ -1,4 +1,4 @@
-"""Small stacks, threads that cannot start, no memory: nothing crashes, and all goes on afterwards."""
+"""Small stacks, threads that cannot start, no memory: nothing crashes, and everything works afterwards."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def unlimited():
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 """
 
-# The least that NumPy and the interpreter work with is not far below. To import a module, as first uses do,
+# NumPy and the interpreter need little less. To import a module, as first uses do,
 # the parser of CPython 3.14 needs more than 64 KiB.
 SMALL_STACK = """
 failed, first, later = [], 98304 if sys.version_info >= (3, 14) else 65536, 65536
@@ -74,7 +74,7 @@ for size in (first, later):
 assert not failed, failed
 """
 
-# The stack of a thread is some megabytes, which are not there: as with RLIMIT_NPROC, which root has not.
+# A thread's stack of some megabytes does not fit: the effect of RLIMIT_NPROC, which does not bind root.
 NO_THREADS = """
 import os, resource
 tree = get_case("humanoid").tree
@@ -135,8 +135,8 @@ assert np.isfinite(functional.mass_matrix(tree, few)).all()
 assert mbt.selftest(mbt.load_model(path), num_samples=2).ok
 """
 
-# One allocation of Python fails, the next one does not: of short operations each in the long proofs, every
-# eleventh otherwise; of operations with thousands every 37th.
+# One allocation of Python fails, the next one succeeds. In short operations each one fails in turn in the
+# exhaustive run, otherwise every eleventh; in operations with thousands, every 37th.
 ONE_ALLOCATION = """
 import _testcapi
 from xml.parsers import expat
@@ -202,7 +202,7 @@ fails_allocations = [
     pytest.mark.skipif(
         find_spec("_testcapi") is None, reason="this CPython comes without its module _testcapi"
     ),
-    # The code of a nested function is released twice, in whatever program.
+    # These versions release the code of a nested function twice, in any program.
     pytest.mark.skipif(
         (3, 12) <= sys.version_info < (3, 14),
         reason="this CPython crashes where there is no memory for a function",
@@ -230,7 +230,7 @@ def test_limits(body: str, arguments: list[str]) -> None:
     command = [sys.executable, "-c", BEGIN + body, str(TESTS), *arguments]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False,
-        # What is freed, or not yet written, is no object.
+        # Freed or uninitialized memory is not a valid object.
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "165"},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

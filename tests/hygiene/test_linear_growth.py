@@ -1,4 +1,4 @@
-"""Twice as many bodies are twice as much work, counted in calls: no other load changes their number."""
+"""Twice as many bodies take twice the work, counted in calls, which other load does not change."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def count_calls(work: Work) -> int:
 
 
 def build(num_bodies: int, massless: bool = False) -> mbt.MultibodyTree:
-    """A chain of driven hinges; perhaps all bodies but the last without mass."""
+    """A chain of driven hinges; optionally all bodies but the last are massless."""
     tree = mbt.MultibodyTree()
     parent = tree.world_body
     for i in range(num_bodies):
@@ -102,13 +102,13 @@ WORKS: dict[str, Callable[[int], Work]] = {
 @pytest.mark.parametrize("what", WORKS)
 def test_calls(what: str) -> None:
     n = 60
-    WORKS[what](4)()  # What only a first time takes.
+    WORKS[what](4)()  # Work of the first time only.
     few, many = (count_calls(WORKS[what](k)) for k in (n, 2 * n))
     assert many <= 2.2 * few + 100
 
 
 def test_copies_of_all_elements(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call may copy them all: when each addition is followed by one, the work is that of a square."""
+    """One call may copy all elements, but one copy after each addition makes the work quadratic."""
     copied: list[str] = []
     as_tuple = ElementCollection.as_tuple
 

@@ -32,7 +32,7 @@ def _balls(shape: str) -> mbt.MultibodyTree:
 
 
 def _weights(shape: str) -> np.ndarray:
-    """What holds the balls at q = 0: minus the moments of all weights outboard of each hinge."""
+    """The forces that hold the balls at q = 0: minus the moments of all weights outboard of each hinge."""
     arms = np.ones(NUM_BODIES) if shape == "star" else np.arange(NUM_BODIES, 0, -1.0)
     return -MASS * GRAVITY * LENGTH * arms * (arms + 1) / 2
 
@@ -48,7 +48,7 @@ def test_weights(shape: str) -> None:
     np.testing.assert_allclose(-functional.gravity_generalized_forces(tree, zero), wanted, **tolerance)
     context = tree.create_default_context()
     np.testing.assert_allclose(-tree.calc_gravity_generalized_forces(context), wanted, **tolerance)
-    # The x of the last ball, by poses and by the other end of the computation, energy.
+    # The x of the last ball by its pose, and the potential energy.
     X_WB = functional.body_poses(tree, zero)
     np.testing.assert_array_equal(X_WB, tree.eval_position_kinematics(context).X_WB)
     wanted_x = LENGTH * (NUM_BODIES if shape == "chain" else 1)
@@ -72,7 +72,7 @@ def test_dynamics(shape: str) -> None:
     np.testing.assert_array_equal(tree.calc_forward_dynamics(context, tau), again)
     batch = functional.inverse_dynamics(tree, np.stack([q, 2 * q]), v, vdot)
     np.testing.assert_allclose(batch[0], tau, atol=1e-12 * scale)
-    # Power: of what moves the tree, and of kinetic and potential energy.
+    # Power: that of the forces equals the rates of kinetic and potential energy.
     bias = functional.bias_term(tree, q, v)
     np.testing.assert_array_equal(tree.calc_bias_term(context), bias)
     if shape == "star":
@@ -84,12 +84,12 @@ def test_dynamics(shape: str) -> None:
 
 
 def test_mass_resists_every_joint() -> None:
-    """At the root of the chain a ball has 10^-12 of the inertia of all that hangs there: not noise."""
+    """A ball has 10^-12 of the inertia of the whole chain about its root: it is not taken for noise."""
     assert _balls("chain").finalize_report.massless_branches == ()
 
 
 def test_loading() -> None:
-    """A description in text becomes the same kind of tree."""
+    """A description in text gives the same kind of tree."""
     ball = f'<mass value="{MASS}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     links = "".join(f'<link name="l{i}"><inertial>{ball}</inertial></link>' for i in range(NUM_BODIES))
     joints = "".join(
@@ -105,7 +105,7 @@ def test_loading() -> None:
 
 @pytest.mark.parametrize("leader", ["first", "before"])
 def test_many_joints_that_mimic_another(leader: str) -> None:
-    """Each constraint passes through all bodies inboard of it: once."""
+    """Each constraint visits all bodies inboard of it once."""
     count = 3000
     tree = mbt.MultibodyTree()
     ball = mbt.SpatialInertia.solid_sphere_with_mass(MASS, RADIUS)

@@ -1,4 +1,4 @@
-"""A Context is O(n); a batch needs its inputs, its outputs and little else."""
+"""A Context needs O(n) memory; a batch needs its inputs, its outputs and little else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import mbt
 from support.calls import CALLS
 from support.only_thread import only_thread
 
-# The caches are 78 numbers a body with one degree of freedom.
+# The caches hold 78 numbers per body with one degree of freedom.
 BYTES_A_BODY = 1000
 
 
@@ -48,7 +48,7 @@ def _answer_everything(tree: mbt.MultibodyTree, context: mbt.Context) -> None:
 
 
 def _kept(make: Callable[[], object]) -> int:
-    """Bytes that what `make` returns keeps alive; NumPy and Python report both."""
+    """Bytes that the result of `make` keeps alive; NumPy and Python report both."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -65,7 +65,7 @@ def _kept(make: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("num_bodies", [100, 300])
 def test_context_is_linear(num_bodies: int) -> None:
-    """Also after every call, those of matrices (n, n) among them: none is kept."""
+    """Also after every call, including those that return (n, n) matrices: none is kept."""
     tree = _chain(num_bodies)
 
     def used() -> mbt.Context:
@@ -73,14 +73,14 @@ def test_context_is_linear(num_bodies: int) -> None:
         _answer_everything(tree, context)
         return context
 
-    # What is made at the first use belongs to the tree, or to modules.
+    # Memory allocated at the first use belongs to the tree, or to modules.
     used()
     assert _kept(tree.create_default_context) < 2000 + 100 * num_bodies
     assert _kept(used) < 10_000 + BYTES_A_BODY * num_bodies
 
 
 def test_context_with_everything_of_its_own_is_linear() -> None:
-    """Parameters, applied forces and locks are copied, or come to be, when they are set."""
+    """Parameters, applied forces and locks are copied or created when they are set."""
     tree = _chain(2000)
 
     def used() -> mbt.Context:
@@ -181,7 +181,7 @@ def peaks() -> dict[str, list[int]]:
         capture_output=True,
         text=True,
         check=False,
-        # Every array comes from the system, none from memory that another one left.
+        # Every array comes from the system, none reuses freed memory.
         env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"},
     )
     assert run.returncode == 0, run.stderr
@@ -196,7 +196,7 @@ def test_peak_is_seen(peaks: dict[str, list[int]]) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_many_states(peaks: dict[str, list[int]], name: str) -> None:
-    """Beyond inputs and outputs, with a fresh result and with `out`: working memory of a block a thread."""
+    """Beyond inputs and outputs, with a new result and with `out`: working memory of one block per thread."""
     fresh, with_out = peaks[name]
     assert fresh < ALLOWED
     assert with_out < ALLOWED

@@ -1,4 +1,4 @@
-"""Messages stay short, however long the names in them are, and tell both ends of those."""
+"""Messages stay short, however long the names in them are, and show both ends of long names."""
 
 from __future__ import annotations
 

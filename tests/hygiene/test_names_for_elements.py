@@ -1,4 +1,4 @@
-"""Whatever takes a frame, a body or a joint from a user takes its name as well."""
+"""Every public argument that takes a frame, a body or a joint also takes its name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import mbt
 
-# Modules of the first are public themselves, of the others what `mbt` or the room shows.
+# All modules of the first package are public; of the others, only the names in `mbt` or in the package.
 ROOMS = ("interop", "motion", "viewer", "plotting")
 SHOWN = {*mbt.__all__, *(n for room in ROOMS[1:] for n in importlib.import_module(f"mbt.{room}").__all__)}
 FILES = [path for room in ROOMS for path in sorted((Path(mbt.__file__).parent / room).rglob("*.py"))]
@@ -23,7 +23,7 @@ def public_functions(module: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]
         for node in module.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
         for name in getattr(node.value, "elts", [])
-        if isinstance(name, ast.Constant)  # Others name what another file of the room has in its own list.
+        if isinstance(name, ast.Constant)  # Other entries repeat the list of another file of the package.
     }
     for node in module.body:
         if isinstance(node, ast.FunctionDef) and node.name in exported:
@@ -39,7 +39,7 @@ def arguments_of_elements() -> Iterator[tuple[str, str]]:
     for path in FILES:
         for name, function in public_functions(ast.parse(path.read_text(encoding="utf-8"))):
             if path.parent.name != "interop" and name.split(".")[0] not in SHOWN:
-                continue  # Files of a room have lists of what they show one another.
+                continue  # Lists of files in a package also contain names for internal use.
             given = function.args
             for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs]:
                 kind = ast.unparse(argument.annotation) if argument.annotation else ""

@@ -23,7 +23,7 @@ from support.case import get_case
 from support.isas import usable_isas
 
 W = lane_count()
-# Of each as many states as 64 threads share.
+# The number of states that 64 threads share, for each function.
 FUNCTIONS = {"inverse_dynamics": 5000, "forward_dynamics": 5000, "inverse_dynamics_derivatives": 1000}
 
 
@@ -44,7 +44,7 @@ def _operands(count: int) -> list[np.ndarray]:
 @pytest.mark.parametrize("size", ["many", "one more than blocks", "few"])
 def test_results_do_not_depend_on_threads(function: str, size: str) -> None:
     many = FUNCTIONS[function]
-    # Few: one block and one sample behind the two that are never shared.
+    # Few: one block and one sample more than the two blocks that are never shared.
     count = {"many": many, "one more than blocks": many // W * W + 1, "few": 3 * W + 1}[size]
     tree, operands = get_case("humanoid").tree, _operands(count)
     mbt.set_num_threads(1)
@@ -56,7 +56,7 @@ def test_results_do_not_depend_on_threads(function: str, size: str) -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
 def test_work_is_shared_when_there_is_enough() -> None:
-    """In a process of its own: threads are kept."""
+    """In a process of its own, because threads are kept."""
     _run("""
         count = lambda: len(os.listdir("/proc/self/task"))
         mbt.set_num_threads(1)
@@ -74,7 +74,7 @@ def test_work_is_shared_when_there_is_enough() -> None:
 
 
 def test_many_threads_at_once() -> None:
-    """Each with batches of its own, on one pool; the number of threads changes meanwhile."""
+    """Each thread with its own batches, on one pool, while the number of threads changes."""
     tree = get_case("humanoid").tree
     batches = [_operands(1000 + 100 * k) for k in range(6)]
     desired = [functional.inverse_dynamics(tree, *operands) for operands in batches]
@@ -91,7 +91,7 @@ def test_many_threads_at_once() -> None:
             future.result()
 
 
-# A tree of one joint, and `compute(count)`, long enough for threads with thousands of samples.
+# A chain of ten joints, and `compute(count)`, long enough for threads with thousands of samples.
 _PROGRAM = """
 import os, sys, threading, time
 import numpy as np
@@ -126,7 +126,7 @@ def _run(body: str, **environment: str) -> str:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_forks() -> None:
-    """A child makes threads of its own, also when its parent is computing on another thread."""
+    """A child creates its own threads, also when its parent is computing on another thread."""
     _run("""
         import warnings
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks with threads
@@ -154,7 +154,7 @@ def test_forks() -> None:
 
 
 def test_exit_while_computing() -> None:
-    """The interpreter ends with threads at work."""
+    """The interpreter exits while threads are working."""
     _run("""
         mbt.set_num_threads(4)
         def busy():
@@ -169,7 +169,7 @@ def test_exit_while_computing() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory")
 @pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="another library has replaced malloc already")
 def test_no_memory_is_an_error() -> None:
-    """Of the working memory of any thread."""
+    """For the working memory of any thread."""
     _run("""
         import resource
         mbt.set_num_threads(4)
@@ -237,7 +237,7 @@ def test_any_whole_number_will_do() -> None:
     ],
 )
 def test_default(environment: dict[str, str], expected: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variables by rank, an empty one as none; without them, processors."""
+    """Variables by precedence, an empty one counting as unset; without them, the number of processors."""
     for name in ("MBT_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     for name, text in environment.items():
@@ -248,7 +248,7 @@ def test_default(environment: dict[str, str], expected: str | None, monkeypatch:
 
 
 def test_the_default_is_that_at_import() -> None:
-    """Of batches too, whose engine is loaded later."""
+    """Also for batches, whose engine is loaded later."""
     program = "import os; os.environ['MBT_NUM_THREADS'] = '5'; print(mbt.get_num_threads())"
     assert _run(program, MBT_NUM_THREADS="3").strip() == "3"
 
@@ -303,7 +303,7 @@ def test_an_instruction_set_that_is_not_known_is_named() -> None:
 
 @pytest.mark.parametrize("variable", ["MBT_ISA", "MBT_NUM_THREADS"])
 def test_the_command_line_tells_it_in_a_line(variable: str, tmp_path: pathlib.Path) -> None:
-    """Of a variable that cannot be obeyed: no traceback. The script that pip writes has the name `mbt`."""
+    """An invalid variable gives no traceback. The script that pip writes has the name `mbt`."""
     script = tmp_path / "mbt"
     script.write_text("from mbt.cli import main\nraise SystemExit(main())\n")
     for program in (["-m", "mbt"], ["-mmbt"], [str(script)]):

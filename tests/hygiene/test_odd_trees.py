@@ -22,7 +22,7 @@ def _everything_answers(tree: mbt.MultibodyTree) -> None:
         try:
             result = call.run(tree, context, *call.values(tree))
         except mbt.SingularityError as error:
-            # Without mass, and only without, there is no mass centre.
+            # Only a tree without mass has no mass centre.
             assert tree.num_bodies == 1
             assert "mass" in str(error), name  # noqa: PT017
             continue
@@ -123,14 +123,14 @@ def test_two_thousand_bodies(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", ["deep", "wide"])
 def test_dynamics_of_two_thousand_bodies(shape: str) -> None:
-    """Inverse dynamics of what forward dynamics gives, in one go, from any thread's small stack."""
+    """Inverse dynamics of the result of forward dynamics, in one call, also on a small stack of a thread."""
     tree = _mixed(shape)
     rng = np.random.default_rng(3)
     context = random_state(tree, rng)
     context.v = 1e-3 * context.v
     tau = tree.calc_inverse_dynamics(context, np.zeros(tree.num_velocities), include_force_elements=True)
     vdot = functional.forward_dynamics(tree, context.q, context.v, tau)
-    # What holds the tree holds it: zero, but for rounding of forces of some 2000 bodies.
+    # Under these forces nothing accelerates, except for rounding of forces of some 2000 bodies.
     scale = np.abs(tau).max()
     residual = functional.inverse_dynamics(tree, context.q, context.v, vdot) - tau
     assert np.abs(residual).max() <= 1e-8 * scale

@@ -1,4 +1,4 @@
-"""Options that are True or False refuse everything else: "no" would be true."""
+"""Options that are True or False reject everything else: "no" would count as true."""
 
 from __future__ import annotations
 

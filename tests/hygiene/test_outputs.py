@@ -1,4 +1,4 @@
-"""Results: complete, independent of everything else, and written where one asks for it."""
+"""Results: complete, independent of everything else, and written where the caller asks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _context(model: str) -> mbt.Context:
 @pytest.mark.parametrize("name", WITH_OUT)
 @pytest.mark.parametrize("model", MODELS)
 def test_out(model: str, name: str) -> None:
-    """Every entry of a poisoned `out` is written, with what the call returns without it; `out` is
+    """Every entry of a poisoned `out` is overwritten with the result of the call without it; `out` is
     returned.
     """
     tree, call = get_case(model).tree, CALLS[name]
@@ -60,7 +60,7 @@ def test_scalars_are_floats(name: str) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_inputs_are_left_alone(name: str) -> None:
-    """Arguments, q, v and inputs of the Context are as before; arguments may be read-only."""
+    """Arguments, q, v and inputs of the Context are unchanged; arguments may be read-only."""
     tree, call = get_case("mixed8").tree, CALLS[name]
     context, values = _context("mixed8"), call.values(tree)
     context.actuation = np.arange(tree.num_actuators, dtype=float)
@@ -117,7 +117,7 @@ def _bad_outs(shape: tuple[int, ...]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", WITH_OUT)
 @pytest.mark.parametrize("what", _bad_outs((1, 1)))
 def test_bad_out(name: str, what: str) -> None:
-    """Anything that results cannot be written straight into is refused, by name."""
+    """An `out` into which results cannot be written directly is refused, by name."""
     tree, call = get_case("mixed8").tree, CALLS[name]
     context, values = _context("mixed8"), call.values(tree)
     out = _bad_outs(call.run(tree, context, *values).shape)[what]
@@ -129,7 +129,7 @@ def test_bad_out(name: str, what: str) -> None:
 @pytest.mark.parametrize("name", ROLLOUTS)
 @pytest.mark.parametrize("what", _bad_outs((1, 1)))
 def test_bad_part_of_out(name: str, what: str) -> None:
-    """The part is named, and the other one is left alone."""
+    """The error names the part, and the other one is left alone."""
     tree, call = get_case("mixed8").tree, ROLLOUTS[name]
     context, values = _context("mixed8"), call.values(tree)
     parts = call.run(tree, context, *values)
@@ -176,7 +176,7 @@ def test_several_outputs() -> None:
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "mass_matrix"])
 def test_out_may_share_memory_with_an_input(name: str) -> None:
-    """The answer is right all the same."""
+    """The result is right all the same."""
     tree, call = get_case("arm7").tree, CALLS[name]
     context, values = _context("arm7"), call.values(tree)
     desired = call.run(tree, context, *values)

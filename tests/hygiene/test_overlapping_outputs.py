@@ -1,4 +1,4 @@
-"""Two results are not written into the same memory: that is refused by name, and nothing is changed."""
+"""Two results that share memory are refused by name, and nothing is changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCALARS = ("double", "batch", "autodiff", "sympy")
 
 
 class Subject:
-    """A tree of one scalar with a Context, and arrays of that scalar full of sevens."""
+    """A tree of one scalar type with a Context, and arrays of that scalar full of sevens."""
 
     def __init__(self, scalar: str) -> None:
         tree = two_links() if scalar == "sympy" else get_case("arm7").tree
@@ -35,7 +35,7 @@ class Subject:
         return np.full((*self.lead, *shape), 7.0, dtype=object if self.scalar == "sympy" else float)
 
     def start_of(self, array: Any, count: int) -> Any:
-        """Memory of the first numbers of an array, as one of `count` numbers for each sample."""
+        """Memory of the first numbers of an array, as an array of `count` numbers for each sample."""
         flat = array.reshape(-1)[: count * int(np.prod(self.lead))]
         return flat.reshape(*self.lead, count)
 
@@ -68,7 +68,7 @@ def test_outputs_of_inverse_dynamics(scalar: str) -> None:
     part = s.start_of(A, s.nv)
     refused(calc(A_WB_array=A, out=part), "A_WB_array", "out", [A])
     refused(calc(F_BMo_W_array=A, A_WB_array=F_BMo_W, out=part), "F_BMo_W_array", "out", [A, F_BMo_W])
-    # Side by side in one memory they are apart.
+    # Side by side in one memory, they do not overlap.
     both = s.sevens(2, s.nb, 6) if scalar != "batch" else np.full((2, 5, s.nb, 6), 7.0)
     calc(A_WB_array=both[0], F_BMo_W_array=both[1])()
     assert not (memories([both])[0] == 7.0).any()
@@ -77,7 +77,7 @@ def test_outputs_of_inverse_dynamics(scalar: str) -> None:
 @pytest.mark.parametrize("name", ["inverse", "forward"])
 @pytest.mark.parametrize("scalar", SCALARS)
 def test_derivatives(scalar: str, name: str) -> None:
-    """Of a Context, and of the functions without one."""
+    """Both of a Context and of the functions without one."""
     s = Subject(scalar)
     x = np.ones((*s.lead, s.nv))
     a, b = s.sevens(s.nv, s.nv), s.sevens(s.nv, s.nv)
@@ -108,7 +108,7 @@ def test_steps(scalar: str) -> None:
 
 
 def test_values_in_the_memory_of_derivatives() -> None:
-    """An array with derivatives has two memories."""
+    """An array with derivatives has two blocks of memory."""
     s = Subject("autodiff")
     numbers = np.full((s.nb, 6, 1), 7.0)
     A = AutoDiffArray(np.zeros((s.nb, 6)), numbers)
@@ -121,7 +121,7 @@ def test_values_in_the_memory_of_derivatives() -> None:
 
 
 def test_columns_of_one_array_are_apart() -> None:
-    """Interleaved, but no number is in two of them."""
+    """Interleaved, but without a shared number."""
     s = Subject("sympy")
     whole = s.sevens(s.nv, s.nv, 3)
     out = tuple(whole[..., i] for i in range(3))

@@ -1,4 +1,4 @@
-"""Memory belongs to whoever holds an array of it: nothing handed out changes, nothing freed is read."""
+"""Memory belongs to the holder of an array of it: nothing handed out changes, nothing freed is read."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_arrays_in_the_likeness_of_a_context_may_be_written(make: object) -> Non
 
 
 def test_validation_costs_forward_dynamics_nothing() -> None:
-    """Looking at applied forces that nobody applied must not create them."""
+    """Reading applied forces that were never set must not create them."""
     case = get_case("mixed8")
     context = case.context(case.state())
     context.validate()

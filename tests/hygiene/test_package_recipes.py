@@ -1,4 +1,4 @@
-"""The recipes of packages repeat what pyproject.toml says."""
+"""The package recipes agree with pyproject.toml."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_conda(project: Any) -> None:
 
 
 def requirements(recipe: str, section: str) -> set[str]:
-    """Return what a section of requirements lists."""
+    """Return the entries of a section of requirements."""
     [lines] = re.findall(rf"^  {section}:\n((?:    - .*\n)+)", recipe, re.MULTILINE)
     return {line.removeprefix("    - ") for line in lines.splitlines()}
 
@@ -53,7 +53,7 @@ def test_debian(project: Any) -> None:
     assert version.groups() == (told["name"], told["version"])
     assert f"Description: {told['description']}\n" in control
     assert f"python3-dev ({told['requires-python'].replace('>=', '>= ')})" in control
-    # Of packages whose version has an epoch.
+    # For packages whose version has an epoch.
     [numpy] = told["dependencies"]
     assert f"Depends: python3-numpy ({numpy.replace('numpy>=', '>= 1:')})," in control
     rights = (folder / "copyright").read_text(encoding="utf-8").replace("\n .\n", "\n")

@@ -1,4 +1,4 @@
-"""Trees in other processes, however those are started, after this one has used its threads."""
+"""Trees in other processes, however these are started, after this one has used its threads."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from support.case import get_case
 COUNT = 20_000
 
 
-@pytest.mark.filterwarnings("ignore:.*fork")  # of a process with threads: of Python, and of a loaded JAX
+@pytest.mark.filterwarnings("ignore:.*fork")  # Python and JAX warn of forks with threads
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_parts_of_a_batch(method: str) -> None:
-    """The tree is pickled with each part; all threads of each process are used; the same to the last bit."""
+    """Each task pickles the tree; each process uses all its threads; results are the same to the last bit."""
     case = get_case("humanoid")
     state = case.state()
     factors = np.linspace(0.5, 1.5, COUNT)[:, None]
@@ -38,7 +38,7 @@ def test_parts_of_a_batch(method: str) -> None:
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_forked_processes_draw_other_positions() -> None:
-    """A child of a process that has drawn positions without a seed does not draw those of its parent."""
+    """A child of a process that has drawn positions without a seed draws others than its parent."""
     tree = get_case("arm7").tree
     first = tree.random_positions()
     with multiprocessing.get_context("fork").Pool(1) as pool:

@@ -17,7 +17,7 @@ POINTS = np.stack([POINT, -POINT, 2.0 * POINT], 1)
 
 
 def count_frames(call: Callable[[], Any]) -> int:
-    """Return how many Python functions a call runs, its own not counted."""
+    """Return how many Python functions a call runs, not counting itself."""
     count = -1
 
     def note(frame: Any, event: str, argument: Any) -> None:

@@ -1,4 +1,4 @@
-"""What ADR 8 says: one function for each quantity, found by its number alone."""
+"""As ADR 8 requires, there is one function for each quantity, found by its number alone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_order_of_quantities_means_nothing(room: str) -> None:
 
 
 def test_engines_tell_quantities_apart_where_they_are_named_here() -> None:
-    """Where sparse results go; the words of an error."""
+    """Only for the layout of sparse results, and for the texts of errors."""
     found = Counter(
         path.name
         for path in sorted((CORE / "engines").glob("*.p[yx][xd]"))

@@ -1,4 +1,4 @@
-"""Batches on Ray, in a process of its own: it leaves others behind, which pytest would warn of."""
+"""Batches on Ray, in a process of its own, since Ray leaves processes behind of which pytest would warn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_blocks_on_workers_are_what_one_call_gives(tmp_path: Path) -> None:
     """Ray keeps a token in the home folder."""
     pytest.importorskip("ray", reason="needs the extra `engines`: pip install '.[engines]'")
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(TESTS)}
-    environment.pop("OMP_NUM_THREADS", None)  # Ray says it, unless somebody else did
+    environment.pop("OMP_NUM_THREADS", None)  # Ray sets it, unless it is set already
     program = [sys.executable, str(TESTS / "support" / "on_ray.py")]
     run = subprocess.run(program, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr

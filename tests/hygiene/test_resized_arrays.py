@@ -1,6 +1,6 @@
-"""Arrays of a running batch stay where they are: NumPy refuses to resize them, even with `refcheck=False`.
+"""Arrays of a running batch stay in place: NumPy refuses to resize them, even with `refcheck=False`.
 
-A weak reference is what keeps them: another thread waits for it, and tries.
+A weak reference protects them: another thread waits until it exists, and then tries to resize them.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def test_arrays_of_a_batch_cannot_be_resized(way: str, which: str) -> None:
 
 
 class Resizing:
-    """Numbers that become an array, and take memory of another away meanwhile."""
+    """Numbers that, while being converted to an array, try to resize another array."""
 
     def __init__(self, numbers: Array, other: Array) -> None:
         self.numbers, self.other = numbers, other
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         before = self.other.copy()
-        self.other.fill(np.nan)  # what is read there is seen
+        self.other.fill(np.nan)  # reads of this memory would show
         try:
             self.other.resize((0,) * before.ndim, refcheck=False)
         except ValueError:
@@ -128,7 +128,7 @@ def test_nothing_is_read_beyond_an_array_that_another_one_resizes(name: str) -> 
         given[k] = Resizing(values[k], given[i])
         try:
             found = call.run(case.tree, case.state(), *given)
-        except (ValueError, TypeError):  # of mbt or NumPy
+        except (ValueError, TypeError):  # from mbt or NumPy
             continue
         np.testing.assert_equal(found, expected)
 

@@ -1,4 +1,4 @@
-"""Joints and force elements where their formulas have no value: an error for one state, NaN in a batch."""
+"""Joints and force elements where their formulas are undefined: an error for one state, NaN in a batch."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _one(kind: str, is_reversed: bool = False, massless: bool = False) -> mbt.Mu
 @DIRECTIONS
 @pytest.mark.parametrize("kind", MOVING_JOINT_TYPES)
 def test_joint_that_moves_no_mass(kind: str, is_reversed: bool) -> None:
-    """Forward dynamics names the joint; inverse dynamics and the mass matrix do not mind."""
+    """Forward dynamics names the joint; inverse dynamics and the mass matrix are not affected."""
     tree = _one(kind, is_reversed, massless=True)
     context = random_state(tree, np.random.default_rng(1))
     tau = np.ones(tree.num_velocities)
@@ -101,12 +101,12 @@ def test_gimbal_lock(kind: str, is_reversed: bool, pitch: float) -> None:
 @DIRECTIONS
 @pytest.mark.parametrize("kind", MOVING_JOINT_TYPES)
 def test_nan_propagates(kind: str, is_reversed: bool) -> None:
-    """Into what depends on it, without an error, and no further than its sample."""
+    """It propagates to dependent results, without an error, and only within its sample."""
     tree = _one(kind, is_reversed)
     context = random_state(tree, np.random.default_rng(1))
     good, v = context.q.copy(), context.v.copy()
     bad = good.copy()
-    # The last positions of some joints do not matter to their dynamics.
+    # The last positions of some joints do not affect their dynamics.
     bad[0] = np.nan
     batch = functional.body_poses(tree, np.stack([good, bad, good]))
     assert np.isnan(batch[1, 1]).any()
@@ -138,14 +138,14 @@ def _spring(tree: mbt.MultibodyTree, body: mbt.RigidBody) -> None:
 
 
 def _tilted_bushing(tree: mbt.MultibodyTree, body: mbt.RigidBody) -> None:
-    """Its frames are pitched by a quarter of a turn, wherever the body is."""
+    """A bushing whose frames are pitched by a quarter turn, wherever the body is."""
     frame = tree.add_frame(mbt.FixedOffsetFrame("mount", body, mbt.math.make_pose(rpy=[0.3, np.pi / 2, 0])))
     tree.add_force_element(
         mbt.LinearBushingRollPitchYaw(tree.world_frame, frame, np.ones(3), np.ones(3), np.ones(3), np.ones(3))
     )
 
 
-# Element -> maker, and where it is singular: a spring where its ends meet, this bushing everywhere.
+# Element -> maker, and a singular position: a spring where its ends meet, this bushing anywhere.
 SINGULAR = {"spring": (_spring, 0.0), "bushing": (_tilted_bushing, 0.3)}
 FORCES: dict[str, Callable[[mbt.MultibodyTree, mbt.Context], Any]] = {
     "calc_force_elements_contribution": lambda tree, context: tree.calc_force_elements_contribution(
@@ -169,7 +169,7 @@ def test_singular_force(name: str, call: str) -> None:
     context.q, context.v = [position], [1.0]
     with pytest.raises(mbt.SingularityError) as caught:
         FORCES[call](tree, context)
-    # Which element, and between what.
+    # The message names the element, and its two ends.
     assert tree.force_elements[0].name in str(caught.value)
 
 

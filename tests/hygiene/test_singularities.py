@@ -1,4 +1,4 @@
-"""States and models without an answer: an error for one state that names the joint, NaN in a batch."""
+"""States and models without a solution: an error for one state that names the joint, NaN in a batch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MODELS = {
     "free point mass": _one(Body("point", 1.0, ORIGIN, NO_INERTIA), "floating"),
     "point mass on the axis": _one(Body("point", 1.0, 0.5 * Z_AXIS, NO_INERTIA)),
     "coaxial hinges": _two(Z_AXIS),
-    # The same, where rounding leaves a moment of inertia of 1e-17 instead of none.
+    # The same, with rounding that leaves a moment of inertia of 1e-17 instead of zero.
     "point mass on a skew axis": _one(Body("point", 1.0, 0.7 * SKEW_AXIS, NO_INERTIA), axis=SKEW_AXIS),
     "coaxial skew hinges": _two(SKEW_AXIS),
 }
@@ -67,7 +67,7 @@ def test_no_mass_to_move(name: str) -> None:
 
 
 def _free(masses: list[tuple[float, np.ndarray]]) -> Model:
-    """Return one free body of point masses."""
+    """Return a model of one free body that consists of point masses."""
     mass = sum(m for m, _ in masses)
     com = sum(m * p for m, p in masses) / mass
     arms = [(m, p - com) for m, p in masses]
@@ -78,7 +78,7 @@ def _free(masses: list[tuple[float, np.ndarray]]) -> Model:
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("count", [1, 2])
 def test_points_have_no_inertia_about_themselves(count: int, seed: int) -> None:
-    """Nor has a dumbbell about its line; off the origin, rounding hides the zero."""
+    """A dumbbell has none about its line either; away from the origin, rounding hides the zero."""
     rng = np.random.default_rng(seed)
     tree = build_tree(_free([(rng.uniform(0.1, 3.0), rng.normal(size=3)) for _ in range(count)]))
     q = np.concatenate([rng.normal(size=4), rng.normal(size=3)])
@@ -103,7 +103,7 @@ def test_rotor_moves_a_massless_link() -> None:
 
 
 def test_massless_links_inside_a_chain() -> None:
-    """Only what a dof moves in the end must have mass."""
+    """A massless link is allowed where a body farther out that its dof moves has mass."""
     model = _two(Z_AXIS)
     joints = (model.joints[0], Joint("inner", "revolute", "ring", "disc", axis=np.array([1.0, 0.0, 0.0])))
     tree = build_tree(Model("gimbal", model.bodies, joints))
@@ -132,7 +132,7 @@ def test_small_but_honest() -> None:
 
 @pytest.mark.parametrize("kind", [mbt.QuaternionBallJoint, mbt.BallRpyJoint])
 def test_a_point_mass_on_a_ball_joint_is_singular_in_all_attitudes(kind: type[mbt.Joint]) -> None:
-    # Nearly along an axis, what is left of the inertia about the others is rounding over next to nothing.
+    # Nearly along an axis, the remaining inertia about the others is rounding divided by almost nothing.
     rng = np.random.default_rng(0)
     for i in range(60):
         p = rng.normal(size=3) * [1.0, 10.0 ** -(i % 7), 10.0 ** -(i % 5)]

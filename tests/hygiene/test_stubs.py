@@ -35,7 +35,7 @@ def written(tool: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _docstrings(parent: ast.Module | ast.ClassDef, thing: object) -> Iterator[tuple[str, str, str]]:
-    """Each public name, its docstring in the stub, and that in the module."""
+    """Each public name, with its docstring in the stub and in the module."""
     seen = set()
     for node in parent.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name not in seen:
@@ -62,7 +62,7 @@ def test_written_stub_has_the_docstrings_of_its_module(path: str, written: Path)
     pairs = list(
         _docstrings(ast.parse((written / path).read_text()), importlib.import_module(f"mbt._core.{name}"))
     )
-    # An empty docstring of Cython is the declaration in a `.pxd` file, which no stub shows.
+    # Cython writes an empty docstring for the declaration in a `.pxd` file, which no stub shows.
     assert [
         (name, text) for name, text, wanted in pairs if text != wanted.replace('"""', "'''") and text
     ] == []

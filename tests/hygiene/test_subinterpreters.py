@@ -1,4 +1,4 @@
-"""mbt in a second interpreter of one process: an error that can be caught; the first to import it goes on."""
+"""mbt in a second interpreter of one process raises an ordinary error; the first to import it works on."""
 
 from __future__ import annotations
 

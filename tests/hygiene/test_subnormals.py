@@ -1,4 +1,4 @@
-"""Underflow is gradual: what is below the smallest normal number is rounded, and does not vanish."""
+"""Underflow is gradual: results below the smallest normal number are rounded, not flushed to zero."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def context(shape: tuple[int, ...] = ()) -> Any:
 ZERO = np.zeros(len(MASSES))
 MANY = np.zeros((1000, len(MASSES)))
 
-# Powers of two: exact, below the smallest normal number too.
+# Powers of two are exact, below the smallest normal number too.
 FORWARD: dict[str, Callable[[Any], Any]] = {
     "function": lambda tau: functional.forward_dynamics(sliders(), ZERO, ZERO, tau),
     "functions of a batch": lambda tau: functional.forward_dynamics(sliders(), MANY, MANY, tau + MANY)[-1],
@@ -63,7 +63,7 @@ def test_inverse_dynamics() -> None:
 
 
 def test_the_last_number_is_rounded() -> None:
-    """Half of the smallest number is a tie, which goes to zero; three quarters go up."""
+    """Half of the smallest number is a tie, which rounds to zero; three quarters round up."""
     smallest = 5e-324
     tau = np.array([smallest, 3 * smallest, 0.0])
     vdot = functional.forward_dynamics(sliders(), ZERO, ZERO, tau)
@@ -79,7 +79,7 @@ def test_kinetic_energy_and_power_underflow_to_zero() -> None:
 
 
 def test_threads_of_a_batch() -> None:
-    """Each has a mode of its own."""
+    """Each thread has its own floating-point mode."""
     before = mbt.get_num_threads()
     q = np.zeros((200_000, len(MASSES)))
     try:

@@ -1,4 +1,4 @@
-"""One tree, many threads, a Context each: the same answers, bit for bit, as one thread gives."""
+"""One tree, many threads, a Context each: the same results, bit for bit, as on one thread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _contexts(case: Case, k: int) -> list[np.ndarray]:
 
 def _functions(case: Case, k: int) -> list[np.ndarray]:
     state, tree = case.state(k), case.tree
-    # Long enough to leave the single-state path, and to release the GIL where that is done.
+    # Long enough to leave the single-state path, and to release the GIL in functions that do.
     q = np.repeat(state.q[None], 300, axis=0)
     v, vdot = q[:, : tree.num_velocities] * 0.5, q[:, : tree.num_velocities] * 0.25
     return [
@@ -95,7 +95,7 @@ def test_every_joint_and_force_element() -> None:
 
 
 def test_many_short_threads() -> None:
-    """Per-thread storage comes and goes with its thread."""
+    """Per-thread storage is created and freed with its thread."""
     case = get_case("arm7")
     state = case.state()
     desired = functional.inverse_dynamics(case.tree, state.q, state.v, state.vdot)

@@ -1,7 +1,7 @@
-"""No call computes with memory that nobody wrote: neither working memory, nor results, nor the stack.
+"""No call computes with uninitialized memory: neither working memory, nor results, nor the stack.
 
-What such memory holds is pointers and small integers, which are subnormal as numbers: each operation on one
-costs some processors a hundred times its time. Where a program lets invalid operations trap, it would end.
+Such memory holds pointers and small integers, which are subnormal as numbers: each operation on one
+takes some processors a hundred times as long. A program that traps invalid operations would end.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def look(library: Path, isa: str, *trees: str) -> None:
 
 
 def test_every_function_is_called() -> None:
-    # One is the inverse of another one, six by six, and has no result where a frame cannot go all ways.
+    # One of these is a 6x6 inverse, which is undefined for a frame that cannot move in all directions.
     # The other one searches.
     others = {"operational_space_inertia", "inverse_kinematics"}
     called = FUNCTIONS.keys() | STEPS.keys() | CONSTRAINT_FUNCTIONS.keys()

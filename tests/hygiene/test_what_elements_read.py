@@ -1,4 +1,4 @@
-"""What elements written in Python read from outside may change at any time, and nothing mixes old and new."""
+"""What elements written in Python read from outside may change at any time; no result mixes old and new."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.kinds import KINDS, make_context, values_of
 
 
 class Motor(mbt.ForceElement):
-    """Turns a joint and pulls on its body, as somebody outside commands."""
+    """Turns a joint and pulls on its body, as commanded from outside."""
 
     def __init__(self, joint: mbt.Joint, commands: dict[str, float]) -> None:
         super().__init__(joint.model_instance)
@@ -61,7 +61,7 @@ def test_results_follow_what_an_element_reads(kind: str, consumer: str) -> None:
     context = make_context(make_tree(commands), kind)
     context.v = [0.5, -0.25]
     tree, calc = context.tree, CONSUMERS[consumer]
-    # Whatever may be kept is.
+    # Fill all caches.
     for other in CONSUMERS.values():
         other(tree, context)
     before = values_of(calc(tree, context))
@@ -74,10 +74,10 @@ def test_results_follow_what_an_element_reads(kind: str, consumer: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_accelerations_and_reactions_are_of_the_same_forces(kind: str) -> None:
-    """A body on a hinge that nothing drives: the hinge carries no torque about its axis, whatever pulls."""
+    """A body on a passive hinge: the hinge carries no torque about its axis, whatever pulls."""
 
     class Gust(mbt.ForceElement):
-        """Blows otherwise whenever it is asked."""
+        """A force that differs at every evaluation."""
 
         count = 0
 

@@ -1,4 +1,4 @@
-"""Wrong calls of compiled functions name the argument that is missing, or that was meant."""
+"""Errors of wrong calls of compiled functions name the argument that is missing, or that was meant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 def _compiled_callables() -> Iterator[tuple[str, Function, bool]]:
-    """Every public one: its name, itself, and whether it is a method."""
+    """Every public callable: its name, itself, and whether it is a method."""
     for name in mbt.functional.__all__:
         function = getattr(mbt.functional, name)
         if isinstance(function, COMPILED):
@@ -44,7 +44,7 @@ def _error(function: Function, owner: tuple[Any, ...], *arguments: Any, **keywor
 
 
 def _owner(name: str, is_method: bool) -> tuple[Any, ...]:
-    """What the method is called on: an object of its class that no constructor has seen."""
+    """The object on which the method is called: an instance of its class whose constructor never ran."""
     kind = getattr(mbt, name.split(".")[0]) if is_method else None
     return (_objects[kind],) if kind in _objects else (kind.__new__(kind),) if kind else ()
 

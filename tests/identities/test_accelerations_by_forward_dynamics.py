@@ -73,7 +73,7 @@ def test_cache_follows(what: str) -> None:
     np.testing.assert_array_equal(after.vdot, tree.calc_forward_dynamics(c))
     if what != "time":
         assert not np.array_equal(after.vdot, before.vdot)
-    # What was handed out is as it was.
+    # Arrays that were handed out are unchanged.
     np.testing.assert_array_equal(before.A_WB, kept[0])
     np.testing.assert_array_equal(before.vdot, kept[1])
 
@@ -90,7 +90,7 @@ def test_clone_has_a_cache_of_its_own() -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_frames_against_differences(model: str) -> None:
-    """A_MF is the rate of V_MF as an observer on M sees it, also where M moves."""
+    """A_MF is the rate of V_MF seen by an observer on M, also where M moves."""
     tree, c, state = loaded(model)
     vdot = tree.calc_forward_dynamics(c)
     qdot = tree.map_velocity_to_qdot(c, state.v)
@@ -123,7 +123,7 @@ def test_relative_accelerations(model: str) -> None:
     np.testing.assert_array_equal(A_WF, F.calc_spatial_acceleration(c, W, W))
     assert_close(B.calc_spatial_acceleration_in_world(c), B.body.eval_spatial_acceleration_in_world(c), scale)
     assert_close(F.calc_relative_spatial_acceleration_in_world(c, B), A_WF - A_WB, scale)
-    # The camera post does not move: measured in it is measured in World.
+    # The camera post does not move: accelerations measured in it equal those in World.
     R_EW = W.calc_rotation_matrix(c, E)
     desired = np.concatenate([R_EW @ (A_WF - A_WB)[:3], R_EW @ (A_WF - A_WB)[3:]])
     assert_close(F.calc_relative_spatial_acceleration(c, B, M, E), desired, 4 * scale)
@@ -146,8 +146,8 @@ def test_center_of_mass(model: str) -> None:
 def test_free_bodies(model: str) -> None:
     """Every body alone: reactions of its joints + gravity + applied force = its inertial force.
 
-    The reactions are taken as they are documented, on the child as declared, at Jc in Jc; with them the
-    forces on the parent follow. The tree's own direction plays no part.
+    The reactions are those documented: on the child as declared, at Jc in Jc; from them the
+    forces on the parent follow. The tree's own direction does not matter.
     """
     tree, c, state = loaded(model)
     reference = get_case(model).reference
@@ -196,7 +196,7 @@ def test_share_of_the_joint(model: str) -> None:
 
 
 def test_massless_tip() -> None:
-    """No accelerations where forward dynamics has none: the same error, which names the joint."""
+    """Where forward dynamics has no solution, accelerations raise the same error, which names the joint."""
     tree = mbt.MultibodyTree()
     tip = tree.add_body(mbt.RigidBody("tip", mbt.SpatialInertia.zero()))
     tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, tip, None, axis=[0, 0, 1])

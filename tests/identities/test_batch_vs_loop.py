@@ -1,6 +1,6 @@
 """Stateless functions over leading axes.
 
-A sample is computed in a lane of a register, and nothing but its own operands tells what it becomes: a
+A sample is computed in a lane of a register, and its result depends only on its own operands: a
 batch of one gives the same to the last bit, wherever the sample stands and whatever is beside it. A call with
 one state runs other code, with the sums in another order: it is the same to rounding.
 """
@@ -89,7 +89,7 @@ def batches_of_one(function: str, tree: mbt.MultibodyTree, *operands: np.ndarray
 @few_models
 @pytest.mark.parametrize("count", [1, W - 1, W, W + 1, 2 * W + 3])
 def test_a_sample_does_not_depend_on_its_batch(model: str, function: str, count: int) -> None:
-    """Neither on its size, nor on the place, nor on the other samples."""
+    """A sample's result depends on neither the batch size, nor its place, nor the other samples."""
     case = get_case(model)
     operands = operands_of(case, function, (count,))
     alone = batches_of_one(function, case.tree, *operands)
@@ -104,7 +104,7 @@ def test_a_sample_does_not_depend_on_its_batch(model: str, function: str, count:
 @few_models
 @pytest.mark.parametrize("shape", [(), (2, 3), (2, 1, W + 1), (1, 1)])
 def test_shapes(model: str, function: str, shape: tuple[int, ...]) -> None:
-    """Several axes are one long axis."""
+    """Several axes give the same as one long axis."""
     case = get_case(model)
     operands = operands_of(case, function, shape)
     result = call(function, case.tree, *operands)
@@ -127,7 +127,7 @@ def test_empty_batch(model: str, function: str) -> None:
 @every_function
 @few_models
 def test_broadcasting_one_operand(model: str, function: str) -> None:
-    """One operand has leading axes, the others serve every sample; or the other way round."""
+    """One operand has leading axes and the others serve every sample, or the other way round."""
     case = get_case(model)
     operands = operands_of(case, function, (2 * W + 3,))
     for i in range(len(operands)):
@@ -179,7 +179,7 @@ def test_batches_of_forces(model: str, function: str, shape: tuple[int, ...]) ->
 @every_function
 @few_models
 def test_views(model: str, function: str) -> None:
-    """Arrays in any order of memory are the same as their copies."""
+    """Arrays in any memory order give the same as their copies."""
     case = get_case(model)
     operands = operands_of(case, function, (2 * W + 1,))
     for view in (
@@ -208,7 +208,7 @@ def test_out(function: str) -> None:
 @every_function
 @pytest.mark.parametrize("offset", [0, 1, 5])
 def test_out_over_the_inputs(function: str, offset: int) -> None:
-    """An input that `out` overwrites is read before."""
+    """An input that `out` overwrites is read first."""
     case = get_case("mixed8")
     operands = operands_of(case, function, (2 * W + 3,))
     desired = call(function, case.tree, *operands)
@@ -232,7 +232,7 @@ def test_out_over_the_inputs(function: str, offset: int) -> None:
 
 @pytest.mark.parametrize("misaligned", range(8))
 def test_results_larger_than_caches(misaligned: int) -> None:
-    """They go to memory another way; from any address."""
+    """They are stored in another way; from any address."""
     case = get_case("humanoid")
     nv = case.tree.num_velocities
     (some,) = operands_of(case, "mass_matrix", (37,))
@@ -263,7 +263,7 @@ def test_a_sample_vs_a_single_call(model: str, function: str) -> None:
     operands = operands_of(case, function, (W + 1,))
     result = call(function, case.tree, *operands)
     if function == "center_of_mass" and case.tree.num_bodies == 1:
-        # One state is refused.
+        # A single state is rejected.
         assert np.isnan(result[0]).all()
         return
     for i in range(W + 1):
@@ -304,7 +304,7 @@ def test_bad_numbers_stay_in_their_sample(model: str, function: str, value: floa
 
 
 def _floating() -> tuple[mbt.MultibodyTree, np.ndarray]:
-    """A free body beside one on a slider, whose motion has nothing to do with it; a quaternion of zeros."""
+    """A free body with a quaternion of zeros, beside one on a slider that moves independently."""
     tree = mbt.MultibodyTree()
     inertia = mbt.SpatialInertia(1.0, np.zeros(3), np.eye(3))
     slider = tree.add_body(mbt.RigidBody("slider", inertia))
@@ -316,7 +316,7 @@ def _floating() -> tuple[mbt.MultibodyTree, np.ndarray]:
 
 
 def _gimbal() -> tuple[mbt.MultibodyTree, np.ndarray]:
-    """Three axes, one body: with the first and third on one line, nothing resists their difference."""
+    """Three axes, one body: with the first and third collinear, nothing resists their difference."""
     tree = mbt.MultibodyTree()
     nothing = mbt.SpatialInertia(0.0, np.zeros(3), np.zeros((3, 3)))
     something = mbt.SpatialInertia(1.0, np.zeros(3), np.eye(3))
@@ -334,7 +334,7 @@ def _gimbal() -> tuple[mbt.MultibodyTree, np.ndarray]:
 
 
 def _spring() -> tuple[mbt.MultibodyTree, np.ndarray]:
-    """A spring from World to a body on a slider, and no distance between its ends."""
+    """A spring from World to a body on a slider, with zero distance between its ends."""
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia(1.0, np.zeros(3), np.eye(3))))
     tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, body, None, axis=[1, 0, 0])
@@ -358,7 +358,7 @@ REGULAR = [
 
 
 def _with_one(make: Callable[[], Any], function: str) -> tuple[mbt.MultibodyTree, list[np.ndarray]]:
-    """Good samples, but for one in the middle."""
+    """Good samples, except for one in the middle."""
     tree, bad = make()
     rng = np.random.default_rng(0)
     count = 2 * W + 3
@@ -371,7 +371,7 @@ def _with_one(make: Callable[[], Any], function: str) -> tuple[mbt.MultibodyTree
 
 @pytest.mark.parametrize(("make", "function"), SINGULAR)
 def test_a_singular_sample_is_nan(make: Callable[[], Any], function: str) -> None:
-    """All of it, and no other; alone it is an error."""
+    """All of the sample is NaN, and no other; alone it raises an error."""
     tree, operands = _with_one(make, function)
     result = call(function, tree, *operands)
     others = np.arange(2 * W + 3) != W + 1
@@ -385,7 +385,7 @@ def test_a_singular_sample_is_nan(make: Callable[[], Any], function: str) -> Non
 
 @pytest.mark.parametrize(("make", "function"), REGULAR)
 def test_what_has_a_value_where_another_quantity_has_none(make: Callable[[], Any], function: str) -> None:
-    """A spring whose force has no value is not an obstacle to a mass matrix."""
+    """A spring whose force is undefined does not affect a mass matrix."""
     tree, operands = _with_one(make, function)
     for a in call(function, tree, *operands):
         assert np.isfinite(a).all()

@@ -1,6 +1,6 @@
 """Bias accelerations as seen from a moving frame, against the same formulas in fifty digits.
 
-What both move with is not part of the result, however fast that is.
+The motion that both frames share is not part of the result, however fast it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FAST = 1e4
 
 
 def make_tree() -> mbt.MultibodyTree:
-    """A base that flies, an arm of four links on it, with a ball joint, and a tail."""
+    """A floating base, an arm of four links on it, with a ball joint, and a tail."""
     rng = np.random.default_rng(3)
     tree = mbt.MultibodyTree()
     arm, tail = tree.add_model_instance("arm"), tree.add_model_instance("tail")
@@ -81,7 +81,7 @@ def exact(call: str, s: str, b: str, a: str) -> Any:
 @pytest.mark.parametrize(("b", "a"), PAIRS)
 @pytest.mark.parametrize("call", CALLS)
 def test_bias_in_a_moving_frame(call: str, b: str, a: str, s: str) -> None:
-    """To rounding of the motion of one frame in the other, which is some 1 rad/s; the base has 10^4."""
+    """To rounding of the motion of one frame in the other, about 1 rad/s; the base has 10^4."""
     wanted = exact(call, s, b, a)
     # The whole arm with its base moves in the frame of a tail: what both have in common is nothing then.
     bound = 1e-13
@@ -106,6 +106,6 @@ def test_a_joint_has_no_bias_of_its_own(scalar: str) -> None:
         )
         numbers = bias.value if scalar == "autodiff" else np.array(bias, dtype=float)
         assert (numbers == 0.0).all()
-    # The Context is as it was.
+    # The Context is unchanged.
     v = getattr(context.v, "value", context.v)
     assert (np.array(v, dtype=float) == V).all()

@@ -27,7 +27,7 @@ def _mobilizers(case: Case) -> list[tuple[int, int, Any, Any, slice]]:
 
 
 def _shifted(V: Array, p: Array) -> Array:
-    """Velocity at a point p away on the same rigid body; rows of V or one V."""
+    """Velocity at a point displaced by p on the same rigid body; rows of V or one V."""
     return np.concatenate([V[..., :3], V[..., 3:] + np.cross(V[..., :3], p)], axis=-1)
 
 
@@ -47,7 +47,7 @@ def test_positions(model: str) -> None:
         assert_close(pc.X_PB[B], X_PB, length, "X_PB")
         assert_close(pc.X_FM[B], inverse(X_PF) @ X_PB @ X_BM, length, "X_FM")
     for frame in case.tree.frames:
-        # Frames that joints make are not in the description by name; their bodies and defaults are their own.
+        # Frames that joints create are not named in the description; they are checked against their defaults.
         assert_close(pc.X_BF[frame.index], frame.get_fixed_pose_in_body_frame(), length, frame.name)
     for offset in case.model.frames:
         frame = case.tree.get_frame_by_name(offset.name)

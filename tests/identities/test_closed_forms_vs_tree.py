@@ -1,4 +1,4 @@
-"""Textbook systems whose equations fit on a line: the reference and the tree must both know them."""
+"""Textbook systems whose equations fit on a line: the reference and the tree must both agree with them."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_reversed_slider() -> None:
 
 
 def test_long_cantilever() -> None:
-    """A horizontal chain of 2000 links: the torques that hold it grow with the square of what hangs out."""
+    """A horizontal chain of 2000 links: the torques that hold it grow with the square of the overhang."""
     n, m, length = 2000, 0.1, 0.01
     bodies = tuple(Body(f"link{i}", m, np.array([length / 2, 0, 0]), 1e-6 * np.eye(3)) for i in range(n))
     joints = tuple(
@@ -167,7 +167,7 @@ def test_long_cantilever() -> None:
     outboard = np.arange(n, 0, -1)
     # The k-th joint carries n - k links, whose mass centre is half their length away.
     torque = m * g * length * outboard**2 / 2
-    # Sums of 2000 terms: rounding grows like their number.
+    # Sums of 2000 terms: rounding grows with their number.
     assert_close(subject.gravity_forces(zero), -torque, n * torque[0])
     assert np.isfinite(subject.forward_dynamics(zero, zero, torque)).all()
     tip = subject.poses(zero)[tree.bodies[-1].node_index]

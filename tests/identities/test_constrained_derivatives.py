@@ -127,7 +127,7 @@ def with_held_feet() -> mbt.MultibodyTree:
     ids=["redundant", "feet", "unconstrained"],
 )
 def test_both_ways_agree(make: Callable[[], mbt.MultibodyTree]) -> None:
-    """A tree alone, and among others that it does not touch; a joint is locked, too."""
+    """A tree alone, and among others that it is not connected to; a joint is locked, too."""
     alone = as_wanted(make(), False)
     among = as_wanted(alone, True)
     state, other = random_state(alone, np.random.default_rng(3)), among.create_default_context()
@@ -151,7 +151,7 @@ def test_both_ways_agree(make: Callable[[], mbt.MultibodyTree]) -> None:
         for i in range(3):
             assert_near(found[i][np.ix_(at, at)], desired[i], 1e-9)
             assert not found[i][at, len(at) :].any()
-        # J depends on neither v nor tau; multipliers of rows that repeat others may differ.
+        # J depends on neither v nor tau; multipliers of redundant rows may differ.
         for i in (4, 5):
             assert_near(J.T @ found[i][: len(J), at], J.T @ desired[i], 1e-9)
         locked.lock(state)
@@ -159,7 +159,7 @@ def test_both_ways_agree(make: Callable[[], mbt.MultibodyTree]) -> None:
 
 
 def check_off_and_locked(seed: int, by_groups: bool) -> bool:
-    """Compare a tree with one constraint off and one joint locked; return whether the rest is independent."""
+    """Compare a tree, one constraint disabled, one joint locked; return whether the rest is independent."""
     tree = as_wanted(tree_with_loops(seed, num_bodies=8), by_groups)
     rng = np.random.default_rng(seed)
     context = random_state(tree, rng)
@@ -186,12 +186,12 @@ def check_off_and_locked(seed: int, by_groups: bool) -> bool:
 
 @BOTH_WAYS
 def test_what_is_off_or_locked(by_groups: bool) -> None:
-    """A constraint that is off has no part in it; what is locked does not move."""
+    """A disabled constraint has no effect; locked joints do not move."""
     assert sum(check_off_and_locked(seed, by_groups) for seed in range(9)) >= 3
 
 
 def test_near_and_far_from_the_rotation_that_a_weld_wants() -> None:
-    """Errors die away by rotation vectors, whose rates have a series near zero."""
+    """Stabilization uses rotation vectors, whose rates have a series near zero."""
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_box_with_mass(2.0, 0.1, 0.2, 0.4)))
     tree.add_constraint(mbt.WeldConstraint("weld", tree.world_body, body))
@@ -213,7 +213,7 @@ def test_near_and_far_from_the_rotation_that_a_weld_wants() -> None:
 
 
 def test_constraints_that_say_the_same_twice() -> None:
-    """Accelerations have one derivative, and so has what multipliers do; the multipliers have many."""
+    """Derivatives of accelerations and of constraint forces are unique; those of multipliers are not."""
     tree = four_bar()
     work = tree.edit()
     ends = (work.get_frame_by_name(name) for name in ("post", "tip"))
@@ -239,7 +239,7 @@ def test_constraints_that_say_the_same_twice() -> None:
     # J does not depend on v or tau.
     for i in (4, 5):
         assert_near(J_twice.T @ again[i], J.T @ found[i], 1e-8)
-    # What is wanted of accelerations goes on to hold: J dvdot + d(J vdot + Jdot v) = 0.
+    # The constraint on accelerations stays satisfied: J dvdot + d(J vdot + Jdot v) = 0.
     assert_near(J @ found[1], -jacobian_of(lambda v: bias_at(tree, once, v), once.v), 1e-7)
     assert_near(J @ found[2], np.zeros((3, 3)), 1e-9)
 
@@ -311,7 +311,7 @@ def test_functions_of_one_state_and_of_many(by_groups: bool) -> None:
 
 @pytest.mark.parametrize("name", ["world_only", "arm7"])
 def test_trees_without_constraints(name: str) -> None:
-    """Also of World alone, and of many: the derivatives of forward dynamics, and none of multipliers."""
+    """Also of World alone, and for batches: the derivatives of forward dynamics, and none of multipliers."""
     tree = build_tree(CATALOGUE[name]())
     contexts = [random_state(tree, np.random.default_rng(i)) for i in range(3)]
     q, v = (np.array([getattr(c, part) for c in contexts]) for part in ("q", "v"))
@@ -386,7 +386,7 @@ def test_with_external_forces_and_actuation() -> None:
 
 
 def test_external_forces_of_batches() -> None:
-    """One for all samples, or one for each; what does not fit is refused by the name of the argument."""
+    """One for all samples, or one for each; a misfit raises an error with the name of the argument."""
     tree = tree_with_loops(3, num_bodies=4, num_constraints=2)
     samples = tree.create_default_context(2)
     samples.q, samples.v = (

@@ -1,4 +1,4 @@
-"""Forward dynamics with constraints against dense least squares, and against what must hold."""
+"""Forward dynamics with constraints against dense least squares, and against general properties."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_disabled_and_locked(independent: list[int]) -> None:
             == len(equations.J) - off.num_equations
         ):
             assert_near(vdot, constrained_accelerations(tree, context, tau)[0], 1e-11)
-        # All of them: nothing is left, and what comes back is what was.
+        # With all constraints disabled, results equal those of the tree without them.
         for constraint in tree.constraints:
             constraint.set_enabled_in(context, False)
         bare = tree.edit()
@@ -140,7 +140,7 @@ def test_what_is_said_twice_changes_nothing(independent: list[int]) -> None:
                 numbers = constraint.default_gear_ratio, constraint.default_offset
                 work.add_constraint(mbt.CouplerConstraint(f"{constraint.name} again", *joints, *numbers))
             else:
-                # The other way round, and a weld once more as a ball.
+                # The other way round, and a weld repeated as a ball.
                 A, B = (work.frames[f.index] for f in (constraint.frame_B, constraint.frame_A))
                 if isinstance(constraint, mbt.DistanceConstraint):
                     points = constraint.default_p_BQ, constraint.default_p_AP
@@ -157,7 +157,7 @@ def test_what_is_said_twice_changes_nothing(independent: list[int]) -> None:
         twice.q, twice.v = context.q, context.v
         vdot, multipliers = work.calc_constrained_forward_dynamics(twice, tau)
         assert_near(vdot, desired, 1e-9)
-        # The smallest multipliers share the load.
+        # The multipliers of least norm share the load.
         assert np.isfinite(multipliers).all()
         J = work.calc_constraint_jacobian(twice)
         _, forces = constrained_accelerations(tree, context, tau)
@@ -190,7 +190,7 @@ def test_batches_and_parameters_of_samples(independent: list[int]) -> None:
             assert_near(J[i], tree.calc_constraint_jacobian(context))
             assert_near(bias[i], tree.calc_constraint_bias(context))
             assert_near(errors[i], tree.calc_constraint_errors(context))
-        # What a sample gets depends on nothing else in its batch.
+        # A sample's result depends on nothing else in its batch.
         np.testing.assert_array_equal(
             functional.forward_dynamics(tree, q, v, tau)[3:5],
             functional.forward_dynamics(tree, q[3:5], v[3:5], tau),
@@ -230,7 +230,7 @@ def test_other_scalars(independent: list[int], kind: str) -> None:
 
 
 def test_functions_of_multipliers(independent: list[int]) -> None:
-    """`inverse_dynamics` takes what `constrained_forward_dynamics` gives, with all else that acts."""
+    """`inverse_dynamics` accepts the output of `constrained_forward_dynamics`, with all other forces."""
     tree, context, tau = case(independent[0])
     rng = np.random.default_rng(0)
     q = np.array([random_state(tree, np.random.default_rng(i)).q for i in range(3)])
@@ -294,7 +294,7 @@ def test_into_arrays_that_are_there(independent: list[int]) -> None:
             with pytest.raises(error, match="out"):
                 call(out=wrong)
             np.testing.assert_array_equal(out[0], before)
-    # The arrays that are read may be written.
+    # Input arrays may be outputs.
     wanted = functional.constrained_forward_dynamics(tree, q, v, tau)[0].copy()
     own = tau.copy()
     assert functional.constrained_forward_dynamics(tree, q, v, own, out=(own, None))[0] is own

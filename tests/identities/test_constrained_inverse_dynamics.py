@@ -1,4 +1,4 @@
-"""Forces of motors and constraints that give wanted accelerations to mechanisms with loops."""
+"""Forces of motors and constraints that give mechanisms with loops the wanted accelerations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def allowed(tree: mbt.MultibodyTree, q: Any, v: Any, rng: np.random.Generator) -
 
 
 def least_forces(tree: mbt.MultibodyTree, q: Any, v: Any, vdot: Any, motors: Any) -> tuple[Any, Any]:
-    """In NumPy, by singular values: along the motions that constraints allow, motors act alone."""
+    """In NumPy, by singular values: along the motions that constraints allow, only motors act."""
     J, wanted = F.constraint_jacobian(tree, q), F.inverse_dynamics(tree, q, v, vdot)
     rank = np.linalg.matrix_rank(J, tol=1e-6)
     N, S = np.linalg.svd(J)[2][rank:].T, np.eye(tree.num_velocities)[:, motors]
@@ -49,7 +49,7 @@ def assert_close(actual: Any, desired: Any) -> None:
 @every_mechanism
 @pytest.mark.parametrize("has_all", [False, True])
 def test_least_forces(name: str, has_all: bool) -> None:
-    """With just enough motors, and with more: then these share the work. Forward dynamics comes back."""
+    """With just enough motors, and with more, which share the work. Forward dynamics gives vdot back."""
     tree, q, v, vdot = motion_of(name)
     motors = list(range(tree.num_velocities)) if has_all else MOTORS[name]
     tau, multipliers = F.constrained_inverse_dynamics(tree, q, v, vdot, motors)
@@ -88,7 +88,7 @@ def test_external_forces() -> None:
 
 
 def test_constraints_that_repeat_each_other() -> None:
-    """The ball of a planar four-bar linkage holds out of its plane what the pins hold already."""
+    """The ball of a planar four-bar linkage constrains out of its plane what the pins constrain already."""
     tree = constraints.four_bar(rpy=(0.3, -0.2, 0.5))
     context = tree.create_default_context()
     context.q = np.array([0.9, -1.2, -0.8])
@@ -107,7 +107,7 @@ def test_constraints_that_repeat_each_other() -> None:
 
 @pytest.mark.parametrize("name", ["four-bar", "delta"])
 def test_derivatives_vs_differences(name: str) -> None:
-    """Along a motion of the mechanism: there the constraints go on to allow the accelerations."""
+    """Along a motion of the mechanism, where the accelerations stay compatible with the constraints."""
     tree, q, v, vdot = motion_of(name)
     dual, h = tree.to_autodiff(), 1e-5
 
@@ -154,7 +154,7 @@ def coupled(has_motor: bool = True) -> mbt.MultibodyTree:
 
 
 def test_motors_are_those_of_actuators() -> None:
-    """Of a tree without any, every velocity has one."""
+    """In a tree without actuators, every velocity has a motor."""
     tree = coupled()
     zero, vdot = np.zeros(2), np.array([3.0, 3.0])
     tau, multipliers = F.constrained_inverse_dynamics(tree, zero, zero, vdot)
@@ -192,7 +192,7 @@ def test_motions_that_constraints_do_not_allow() -> None:
 
 
 def test_motions_that_motors_cannot_give() -> None:
-    """Gravity alone is enough where it does the work."""
+    """No motors are needed for the accelerations that gravity causes."""
     tree, q, v, vdot = motion_of("four-bar")
     message = "^actuated: these motors cannot give the accelerations: .* is missing$"
     for given in (tree, tree.to_autodiff()):
@@ -247,7 +247,7 @@ def test_out_is_left_untouched() -> None:
 
 
 def test_symbols() -> None:
-    """Of constraints that do not repeat each other, which symbols cannot tell."""
+    """With independent constraints, since symbols cannot tell redundant ones."""
     sympy = pytest.importorskip("sympy")
     tree = coupled()
     a = sympy.Symbol("a")

@@ -1,4 +1,4 @@
-"""What constraint forces may not do, and mechanisms that are known in another way."""
+"""General properties of constraint forces, and mechanisms with a known solution."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_forces_keep_momentum_and_are_dual_to_rates() -> None:
         J = tree.calc_constraint_jacobian(context)
         generalized = context._evaluate(Quantity.GENERALIZED_FORCES, (), both[:count].copy())
         np.testing.assert_allclose(generalized + tau, J.T @ multipliers, atol=1e-11 * (1 + abs(J).max()))
-        # Off the constraints, too: one line of action for each pair.
+        # Also where constraints are violated: the forces of each pair have one line of action.
         p_WB = tree.eval_position_kinematics(context).X_WB[:, :3, 3]
         moments = F_Bo_W[:, :3] + np.cross(p_WB, F_Bo_W[:, 3:])
         np.testing.assert_allclose(F_Bo_W[:, 3:].sum(0), 0.0, atol=1e-12)
@@ -146,7 +146,7 @@ def test_forces_have_no_power_where_velocities_obey() -> None:
     entry = report["constraint 'closure'"]
     assert abs(entry.non_conservative_power) < 1e-12 < abs(report.kinetic_energy_rate)
     assert abs(report.balance) < 1e-11
-    # Velocities that do not obey are slowed down or sped up, and the balance holds.
+    # Velocities that violate the constraints are corrected, and the balance holds.
     context.v = [1.0, -2.0, 0.5]
     report = tree.calc_energy_report(context)
     assert abs(report["constraint 'closure'"].non_conservative_power) > 0.1
@@ -196,7 +196,7 @@ def test_points_that_coincide() -> None:
 
 @pytest.mark.parametrize("size", [1e-3, 1e-2, 1.0, 100.0, 1000.0])
 def test_a_floor_of_levers(size: float) -> None:
-    """Constraints that nothing can move, to rounding, do nothing."""
+    """Constraints that no motion can violate, to rounding, have no effect."""
     for seed in range(10):
         check_floor_of_levers(size, seed)
 

@@ -1,4 +1,4 @@
-"""Constrained dynamics of light and heavy parts, of rows that say nothing new, and of what cannot move."""
+"""Constrained dynamics of light and heavy parts, of redundant rows, and of parts that cannot move."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def loaded() -> mbt.MultibodyTree:
 
 
 def slider_crank(mass: float, rpy: list[float]) -> tuple[mbt.MultibodyTree, Any]:
-    """Return one with a coupler of this mass, which is oblique, in motion."""
+    """Return a slider-crank in motion, rotated by `rpy`, with a coupler of this mass."""
     tree, X = loaded(), make_pose([0, 0, 0], rpy=rpy)
     crank = tree.add_body(mbt.RigidBody("crank", rod_of(1.0, 0.3)))
     coupler = tree.add_body(mbt.RigidBody("coupler", rod_of(mass, 0.7)))
@@ -51,7 +51,7 @@ def slider_crank(mass: float, rpy: list[float]) -> tuple[mbt.MultibodyTree, Any]
 
 
 def acceleration_by_hand(tree: mbt.MultibodyTree, context: Any, rpy: list[float]) -> float:
-    """Return that of the crank when the coupler has no mass, from one coordinate."""
+    """Return the acceleration of the crank when the coupler has no mass, from one coordinate."""
     drive = tree.get_joint_by_name("drive")
     angle, rate = drive.get_angle(context), drive.get_angular_rate(context)
     down = make_pose([0, 0, 0], rpy=rpy)[:3, :3].T @ [0.0, 0.0, -9.81]
@@ -71,7 +71,7 @@ def acceleration_by_hand(tree: mbt.MultibodyTree, context: Any, rpy: list[float]
 
 
 def remainder_of(tree: mbt.MultibodyTree, context: Any, vdot: Array) -> float:
-    """Return J vdot + Jdot v, as a share of what it is a difference of."""
+    """Return J vdot + Jdot v, relative to the size of its terms."""
     equations = equations_of(tree, context)
     size = np.abs(equations.J) @ np.abs(vdot) + np.abs(equations.bias)
     return float((np.abs(equations.J @ vdot + equations.bias)).max() / size.max())
@@ -97,7 +97,7 @@ def test_light_couplers_in_batches_and_other_scalars(mass: float) -> None:
     tree, context = slider_crank(mass, ATTITUDES[1])
     tau = np.array([0.1, 0.2, 0.3])
     desired = tree.calc_constrained_forward_dynamics(context, tau)
-    # Each sample is what it is alone, whatever stands beside it.
+    # Each sample equals its result alone, whatever the others are.
     v = context.v * np.array([[1.0], [0.0], [40.0], [1.0], [-3.0], [1.0], [0.3], [7.0], [1e4]])
     together = functional.constrained_forward_dynamics(tree, context.q, v, tau)
     for i in range(len(v)):
@@ -149,7 +149,7 @@ def test_ropes(payload: float, light: float, is_reversed: bool) -> None:
     tree, context = rope(12, payload, light, is_reversed)
     vdot = tree.calc_forward_dynamics(context)
     assert remainder_of(tree, context, vdot) < 1e-11
-    # In the form of a chain of ball joints nothing is constrained.
+    # Modelled as a chain of ball joints, nothing is constrained.
     chain, length = loaded(), 0.1
     inboard, X = chain.world_body, np.eye(4)
     for i in range(12):
@@ -229,7 +229,7 @@ def test_multipliers_of_what_cannot_move_are_zero() -> None:
 
 
 def twice_held() -> tuple[mbt.MultibodyTree, Any]:
-    """Return a four-bar that two balls and a distance close, where one would do."""
+    """Return a four-bar closed by two balls, where one would do."""
     tree, context = four_bar_with(0.0, ATTITUDES[1])
     work = tree.edit()
     ends = [work.get_frame_by_name(name) for name in ("post", "tip")]
@@ -258,7 +258,7 @@ def test_redundant_multipliers_are_the_least_ones() -> None:
 
 
 def test_contradictions_are_settled_by_least_squares() -> None:
-    """Two rods that want other rates of change: stabilization asks each for its own."""
+    """Two rods that require different rates of change: stabilization asks each for its own."""
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_cube_with_mass(2.0, 0.1)))
     tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, body, None, [1, 0, 0])

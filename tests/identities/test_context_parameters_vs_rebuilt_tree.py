@@ -1,4 +1,4 @@
-"""A parameter set in a Context does what a tree built with that value does; other Contexts see nothing."""
+"""A parameter set in a Context acts like that value in a new tree; other Contexts are not affected."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_parameter(setter: Setter) -> None:
     case, state = get_case(MODEL), get_case(MODEL).state()
     subject, untouched = case.subject(), case.subject()
     before = {name: x.compute(untouched, state) for name, x in QUANTITIES.items()}
-    # Fill the caches first: setting a parameter must make them stale.
+    # Fill the caches first: setting a parameter must invalidate them.
     for quantity in QUANTITIES.values():
         quantity.compute(subject, state)
     changed = setter(case.tree, subject.context, case.model)
@@ -129,7 +129,7 @@ def test_parameter(setter: Setter) -> None:
 
 @pytest.mark.parametrize("setter", SETTERS)
 def test_every_setter_changes_something(setter: Setter) -> None:
-    """The test above would pass if a setter and a rebuilt model both did nothing."""
+    """The test above would also pass if neither a setter nor a rebuilt model had any effect."""
     case, state = get_case(MODEL), get_case(MODEL).state()
     subject, untouched = case.subject(), case.subject()
     setter(case.tree, subject.context, case.model)
@@ -145,7 +145,7 @@ def test_every_setter_changes_something(setter: Setter) -> None:
 
 
 def test_default_context_again() -> None:
-    """`set_default_context` takes parameters, state and inputs back."""
+    """`set_default_context` resets parameters, state and inputs."""
     case, state = get_case(MODEL), get_case(MODEL).state()
     context = case.context(state)
     for setter in SETTERS:

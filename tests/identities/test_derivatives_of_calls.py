@@ -1,4 +1,4 @@
-"""Derivatives of inverse dynamics are those of inverse dynamics with the same arguments."""
+"""Derivatives of inverse dynamics match inverse dynamics with the same arguments."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_without_force_elements(name: str) -> None:
 
 @pytest.mark.parametrize("name", FEW)
 def test_error_falls_with_the_square_of_the_step(name: str) -> None:
-    """The derivatives are the limit: differences come to them as h^2, four times closer at half the step."""
+    """The derivatives are the limit: differences approach them as h^2, four times closer at half the step."""
     case, state = get_case(name), get_case(name).state()
     f, (by_q, _, _) = inverse(case, state, include_force_elements=True)
     steps = (8e-3, 4e-3, 2e-3)
@@ -96,7 +96,7 @@ def test_forward_dynamics_with_everything(name: str) -> None:
 
 @pytest.mark.parametrize("name", FEW)
 def test_locks(name: str) -> None:
-    """What is locked has zero rows; M_inverse is that of the others."""
+    """Locked dofs have zero rows; M_inverse is that of the others."""
     case, state = get_case(name), get_case(name).state()
     nv = case.tree.num_velocities
     locked = sorted({0, nv // 2, nv - 1})
@@ -121,7 +121,7 @@ def test_locks(name: str) -> None:
 
 
 def test_parameters_of_the_context() -> None:
-    """A Context's own masses and gravity are what is differentiated."""
+    """Derivatives are computed with the Context's own masses and gravity."""
     case, state = get_case("mixed8"), get_case("mixed8").state()
     context = case.context(state)
     body = case.tree.bodies[-1]
@@ -143,7 +143,7 @@ def test_parameters_of_the_context() -> None:
 
 
 def test_force_elements_written_by_users() -> None:
-    """Differentiated by differences themselves, together with all others; single, in batches, with forces."""
+    """They are differentiated by differences, together with all others; single, in batches, with forces."""
     tree = make_everything()
     rng = np.random.default_rng(3)
     q = tree.create_default_context().q + rng.uniform(-0.3, 0.3, tree.num_positions)

@@ -20,7 +20,7 @@ COMPILED_ELEMENTS = [name for name in ELEMENTS if name not in USER_WRITTEN]
 
 
 def tolerance_of_forward_dynamics(M: Array) -> float:
-    """Both ways invert M, along the tree."""
+    """Both algorithms invert M along the tree."""
     return 256 * EPS * float(np.linalg.cond(M)) if M.size else 0.0
 
 
@@ -45,7 +45,7 @@ def test_forward_dynamics(model: str) -> None:
 
 
 def test_trees_on_world_do_not_meet() -> None:
-    """Blocks, of sizes that fill no registers, are those of each tree alone; all else is zero."""
+    """Blocks, of sizes that do not fill registers, equal those of each tree alone; all else is zero."""
     tree, alone = mbt.MultibodyTree(), []
     for size in (5, 1, 7, 2):
         alone.append(mbt.MultibodyTree())
@@ -82,7 +82,7 @@ def test_trees_on_world_do_not_meet() -> None:
 
 @pytest.mark.parametrize("model", CATALOGUE)
 def test_inverse_vs_forward(model: str) -> None:
-    """``dvdot = -M^-1 dtau`` where vdot is what tau gives."""
+    """``dvdot = -M^-1 dtau`` where vdot results from tau."""
     case, state = get_case(model), get_case(model).state()
     context, tree = case.context(state), case.tree
     by_q, by_v, M_inverse = tree.calc_forward_dynamics_derivatives(context, state.tau)

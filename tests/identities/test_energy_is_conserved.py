@@ -1,7 +1,7 @@
 """PE + KE - integral of the non-conservative power is constant along a motion.
 
 Positions, velocities and the integral are integrated together by the classical Runge-Kutta method. Its error
-is of the fourth order: half the step makes it 16 times smaller. A force without its energy
+is of the fourth order: half the step makes it 16 times smaller. A force without a matching energy
 leaves an error that does not shrink.
 """
 
@@ -133,7 +133,7 @@ def test_all_together() -> None:
 
 @pytest.mark.parametrize("kind", MOVING_JOINT_TYPES)
 def test_locked_joint(kind: str) -> None:
-    """What holds a locked joint does no work."""
+    """The force that holds a locked joint does no work."""
     rng = np.random.default_rng(1)
     tree, _, joints = _chain(kind, rng, is_damped=True)
     tree.add_force_element(mbt.UniformGravityFieldElement([1.0, -2.0, -3.0]))

@@ -1,4 +1,4 @@
-"""The rate of the total energy is the power of what is applied and of damping."""
+"""The rate of the total energy is the power of applied forces and of damping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree of every joint type in both directions and every force element: all ways to its dynamics agree."""
+"""A tree of every joint type in both directions and every force element: all routes to its dynamics agree."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from support.quantities import QUANTITIES, State, assert_close
 
 
 def _scales(model: str, state: State) -> tuple[float, float]:
-    """Of generalized forces, and of accelerations: an error of the forces times the inverse of M."""
+    """Scales of generalized forces, and of accelerations: an error of the forces times the inverse of M."""
     reference = get_case(model).reference
     forces = QUANTITIES["inverse_dynamics_with_forces"].scale(reference, state)
     forces += float(np.abs(state.tau).sum())
@@ -44,7 +44,7 @@ def test_inverse_of_forward(model: str) -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_all_inputs_add_up(model: str) -> None:
-    """Arguments, actuation (as it is: no gearing) and applied forces of the Context are one sum of forces."""
+    """Arguments, actuation (unchanged: no gearing) and applied forces of the Context add up."""
     case, state = get_case(model), get_case(model).state()
     tree, context = case.tree, case.context(state)
     rng = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""Stateless kinematics say what the Context says, and what differences say."""
+"""Stateless kinematics agree with the Context, and with differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.random_trees import CATALOGUE
 
 
 def frames_of(tree: mbt.MultibodyTree) -> list[mbt.Frame]:
-    """World's, those of some bodies, and those with an offset."""
+    """World's frame, those of some bodies, and offset frames."""
     return [*tree.frames[:3], *(frame for frame in tree.frames if not frame.is_body_frame)][:8]
 
 
@@ -90,7 +90,7 @@ def test_nothing_has_no_center() -> None:
 
 
 class TestOldOrder:
-    """frame_jacobian(tree, frame, q) was the order."""
+    """The arguments used to be frame_jacobian(tree, frame, q)."""
 
     def test_it_warns_and_works(self) -> None:
         case = get_case("arm7")
@@ -139,7 +139,7 @@ class TestSteps:
         v = functional.difference_positions(tree, state.q, other.q)
         np.testing.assert_array_equal(q1, tree.integrate_positions(state.q, state.v, 0.25))
         np.testing.assert_array_equal(v, tree.difference_positions(state.q, other.q))
-        # Another way in: lists, integers, leading axes.
+        # Other kinds of input: lists, integers, leading axes.
         for q in (state.q.tolist(), state.q[None]):
             np.testing.assert_array_equal(
                 np.reshape(functional.integrate_positions(tree, q, state.v, 0.25), -1), q1

@@ -1,4 +1,4 @@
-"""Velocities, bias accelerations and momentum in `mbt.functional` say what Jacobians and the Context say."""
+"""Velocities, bias accelerations and momentum in `mbt.functional` agree with Jacobians and the Context."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_centre_of_mass_and_momentum(model: str) -> None:
 
 @every_model
 def test_bias_of_momentum(model: str) -> None:
-    """The rate of momentum while velocities stay, and that of all forces from outside."""
+    """The rate of momentum at constant velocities, and the total external force."""
     case = get_case(model)
     tree, state, h = case.tree, case.state(), 1e-5
     bias = F.centroidal_momentum_bias(tree, state.q, state.v)
@@ -92,7 +92,7 @@ every_function = pytest.mark.parametrize(
 
 @every_function
 def test_leading_axes_and_out(function: Any, count: int) -> None:
-    """Of either argument; and into arrays, also into one of those that are read."""
+    """Leading axes in either argument; and outputs, which may also be input arrays."""
     tree = get_case("mixed8").tree
     states = [get_case("mixed8").state(k) for k in range(3)]
     several = [np.stack([getattr(state, name) for state in states]) for name in ("q", "v")][:count]
@@ -118,7 +118,7 @@ def test_leading_axes_and_out(function: Any, count: int) -> None:
 
 
 def test_out_over_velocities() -> None:
-    """One result of six numbers may take the place of six velocities."""
+    """A result of six numbers may overwrite six velocities."""
     case = get_case("free_body")
     tree, state = case.tree, case.state()
     for function in (F.spatial_momentum, F.centroidal_momentum_bias):
@@ -130,7 +130,7 @@ def test_out_over_velocities() -> None:
 
 @every_function
 def test_numbers_with_derivatives(function: Any, count: int) -> None:
-    """Along a motion, compared with differences; of several states too."""
+    """Along a motion, compared with differences; also for several states."""
     case, h = get_case("mixed8"), 1e-6
     tree, state = case.tree, case.state()
     dual = tree.to_autodiff()
@@ -153,7 +153,7 @@ def test_numbers_with_derivatives(function: Any, count: int) -> None:
 
 @every_function
 def test_expressions(function: Any, count: int) -> None:
-    """A tree of SymPy has the same, of positions that are numbers."""
+    """A tree of SymPy gives the same at numeric positions."""
     pytest.importorskip("sympy")
     case = get_case("arm7")
     tree, state = case.tree, case.state()
@@ -164,7 +164,7 @@ def test_expressions(function: Any, count: int) -> None:
 
 @pytest.mark.parametrize("function", ["center_of_mass_jacobian", "centroidal_momentum_matrix"])
 def test_no_mass(function: str) -> None:
-    """An error of one state; samples of a batch have no result. In other scalars too."""
+    """A single state raises an error; samples of a batch are NaN. Also for other scalars."""
     tree = mbt.MultibodyTree()
     ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia(0.0, [0, 0, 0], np.zeros((3, 3)))))
     tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, ghost, None, axis=[1, 0, 0])

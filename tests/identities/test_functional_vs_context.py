@@ -1,4 +1,4 @@
-"""The stateless functions say what the Context says."""
+"""The stateless functions agree with the Context."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_inverse_of_each_other(model: str) -> None:
 
 @pytest.mark.parametrize("model", ["arm7", "humanoid"])
 def test_actuation_is_not_included(model: str) -> None:
-    """Nothing of any Context reaches a stateless function."""
+    """Stateless functions use nothing from any Context."""
     case, state = get_case(model), get_case(model).state()
     before = functional.forward_dynamics(case.tree, state.q, state.v, state.tau)
     context = case.context(state)

@@ -1,4 +1,4 @@
-"""Gravity is the downhill direction of the potential energy."""
+"""Gravity forces are the negative gradient of the potential energy."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_power(model: str) -> None:
 
 @pytest.mark.parametrize("model", CATALOGUE)
 def test_force_element(model: str) -> None:
-    """J' of the gravity body forces is tau_g: inverse dynamics at rest, in free fall of the forces alone."""
+    """J' of the gravity body forces is tau_g, which is minus inverse dynamics at rest under gravity alone."""
     case, state = get_case(model), get_case(model).state()
     context = case.context(state)
     context.v = np.zeros(case.tree.num_velocities)

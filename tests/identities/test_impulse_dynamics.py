@@ -1,4 +1,4 @@
-"""Velocities after an impact, against dense linear algebra, and what must hold of energy and momentum."""
+"""Velocities after an impact, against dense linear algebra, and against laws of energy and momentum."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SHARES = (0.0, 0.3, 1.0)
 
 
 def case(seed: int) -> tuple[mbt.MultibodyTree, Any]:
-    """Return a tree with loops of all joint types, at velocities that obey nothing."""
+    """Return a tree with loops of all joint types, at velocities that violate the constraints."""
     tree = tree_with_loops(seed, num_bodies=3 + seed % 9, num_constraints=1 + seed % 4)
     return tree, random_state(tree, np.random.default_rng(seed))
 
 
 def by_least_squares(tree: mbt.MultibodyTree, context: Any, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return v1 and J' impulses of the dofs that are not locked, in units in which M is the identity."""
+    """Return v1 and J' impulses for the dofs that are not locked, in units in which M is the identity."""
     free = ~context._locked_dofs()
     L = np.linalg.cholesky(tree.calc_mass_matrix(context)[np.ix_(free, free)])
     J = equations_of(tree, context).J
@@ -55,10 +55,10 @@ def test_random_trees(seed: int, is_locked: bool) -> None:
     if is_locked:
         tree.joints[-1].lock(context)
         v = context.v
-        # Those that are locked stay as fast as they are: here at rest.
+        # Locked dofs keep their velocity, which is zero here.
         assert not v[context._locked_dofs()].any()
     J, M = tree.calc_constraint_jacobian(context), tree.calc_mass_matrix(context)
-    # Rows that rounding or the lock leave nearly dependent say little of right and wrong.
+    # Rows that rounding or the lock leave nearly dependent make a poor test.
     free = ~context._locked_dofs()
     sizes = np.linalg.svd(J[:, free], compute_uv=False)
     if ((sizes > 1e-9) & (sizes < 1e-2)).any():
@@ -120,7 +120,7 @@ def test_batches_and_parameters_of_samples() -> None:
 
 
 def test_a_linkage_is_struck() -> None:
-    """Of three equations one follows from the others; velocities that obey already are left alone."""
+    """One of three equations follows from the others; velocities that satisfy them already do not change."""
     tree = four_bar()
     context = tree.create_default_context()
     context.q, context.v = [-0.9, 0.7, 1.1], [2.0, 0.0, 0.0]
@@ -133,7 +133,7 @@ def test_a_linkage_is_struck() -> None:
     J = tree.calc_constraint_jacobian(context)
     assert np.linalg.matrix_rank(J, tol=1e-9) == 2
     assert_near(J @ v1, np.zeros(3), 1e-13)
-    # No component across the plane.
+    # No component normal to the plane.
     assert abs(impulses[1]) < 1e-13
     tree.constraints[0].set_enabled_in(context, False)
     v1, impulses = tree.calc_impulse_dynamics(context, 1.0)

@@ -1,4 +1,4 @@
-"""Steps between configurations: integrating a difference arrives, and small steps are qdot = N v."""
+"""Steps between configurations: integrating a difference gets there, and small steps are qdot = N v."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_small_steps_are_qdot(model: str) -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_many_steps_are_one(model: str) -> None:
-    """Rotations at a constant angular velocity are followed exactly, however many the steps."""
+    """Rotations at a constant angular velocity are followed exactly, for any number of steps."""
     case, state = get_case(model), get_case(model).state()
     q = state.q
     for _ in range(8):

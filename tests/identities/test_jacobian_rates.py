@@ -17,7 +17,7 @@ P = np.array([0.1, -0.2, 0.3])
 
 
 def frames_of(case: Case) -> list[tuple[mbt.Frame, mbt.Frame, mbt.Frame]]:
-    """Frames B, A and E: in World, in a body on the way, in one of another branch or the same."""
+    """Frames B, A and E: A is World, a body on the way to B, one on another branch, or B itself."""
     tree = case.tree
     world, tip, other = tree.world_frame, tree.bodies[-1].body_frame, tree.bodies[1].body_frame
     middle = tree.bodies[tree.num_bodies // 2].body_frame
@@ -58,7 +58,7 @@ def test_columns_vs_differences(model: str) -> None:
 
 @pytest.mark.parametrize("model", FEW)
 def test_function(model: str) -> None:
-    """The function is of the frame's origin in World; expressed in another frame, with leading axes."""
+    """The function is for the frame's origin in World, expressed in any frame, with leading axes."""
     case, state = get_case(model), get_case(model).state()
     tree, context = case.tree, case.context(state)
     world, tip, E = tree.world_frame, tree.bodies[-1].body_frame, tree.bodies[1].body_frame

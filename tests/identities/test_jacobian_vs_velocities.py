@@ -63,7 +63,7 @@ def test_center_of_mass(model: str) -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_virtual_power(model: str) -> None:
-    """The generalized forces of body forces do the same power: v . J'F = sum of V_WB . F."""
+    """The generalized forces of body forces have the same power: v . J'F = sum of V_WB . F."""
     case, state = get_case(model), get_case(model).state()
     subject = case.subject()
     zero = np.zeros(case.tree.num_velocities)

@@ -19,7 +19,7 @@ POINTS = np.array([[0.1, -0.3], [-0.2, 0.5], [0.3, 0.2]])
 
 
 def frames_of(tree: mbt.MultibodyTree) -> dict[str, tuple[mbt.Frame, mbt.Frame, mbt.Frame]]:
-    """B, A and E: measured in World, in a frame that moves, and the other way round."""
+    """B, A and E: measured in World, in a moving frame, and with B and A exchanged."""
     tool, inner, W = tree.get_frame_by_name("tool"), tree.bodies[1].body_frame, tree.world_frame
     last = tree.bodies[-1].body_frame
     return {"in World": (tool, W, W), "in a moving frame": (tool, inner, last), "inwards": (inner, tool, W)}
@@ -94,7 +94,7 @@ def test_velocities_are_rates_of_poses(model: str, pair: str) -> None:
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("model", MOVING)
 def test_position_vectors(model: str, pair: str) -> None:
-    """J dq is the change of positions for any dq, also one that no velocity gives."""
+    """J dq is the change of positions for any dq, even one that no velocity can cause."""
     m = Motion(model)
     B, A, _ = frames_of(m.tree)[pair]
     dq = np.random.default_rng(0).uniform(-1.0, 1.0, m.tree.num_positions)
@@ -110,7 +110,7 @@ def test_position_vectors(model: str, pair: str) -> None:
 @pytest.mark.parametrize("variable", VARIABLES)
 @pytest.mark.parametrize("model", MOVING)
 def test_bias_is_the_rate_of_the_jacobian(model: str, variable: Variable, pair: str) -> None:
-    """Bias = Jdot s, the components in A differentiated: centripetal and Coriolis terms of A are in it."""
+    """Bias = Jdot s, with components differentiated in A: it includes A's centripetal and Coriolis terms."""
     m = Motion(model)
     tree, c, s = m.tree, m.context, m.sdot(variable)
     B, A, E = frames_of(tree)[pair]

@@ -1,7 +1,7 @@
-"""A joint of several degrees of freedom is a chain of hinges and sliders with nothing between them.
+"""A joint of several degrees of freedom equals a chain of hinges and sliders with massless links.
 
 The chain has the velocities ``S(q) v`` when the joint has v, so its accelerations are ``S vdot + Sdot v``
-and the generalized forces of the joint ``S' tau``. This compares the kernels of all types with two.
+and the generalized forces of the joint ``S' tau``. This compares the kernels of all types with these two.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ CHAINS: dict[str, Chain] = {
         _floating(lambda q: _rpy_rates(_rpy_of(q[:4]))),
     ),
 }
-# Only the first straight piece of a path, or the first arc, is a slider or a hinge: below.
+# Only the first straight piece of a path, or the first arc, is a slider or a hinge: see below.
 
 
 def _position(kind: str, rng: np.random.Generator, size: int) -> Array:
@@ -94,7 +94,7 @@ def _position(kind: str, rng: np.random.Generator, size: int) -> Array:
 
 
 class Pair:
-    """The same bodies on a joint and on its chain, with a hinge before and a slider after."""
+    """The same bodies on a joint and on its chain, between a hinge and a slider."""
 
     def __init__(self, kind: str, chain: Chain, is_reversed: bool) -> None:
         self.joint_tree = self._tree(
@@ -148,7 +148,7 @@ def add_chain(
 
 
 def _gather(tree: mbt.MultibodyTree, names: list[str], array: Array) -> Array:
-    """Return the entries of v, or of what is like v, of joints."""
+    """Return the entries of v, or of a vector like v, that belong to some joints."""
     return np.concatenate([tree.get_joint_by_name(name).get_velocities_from_array(array) for name in names])
 
 

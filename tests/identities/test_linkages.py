@@ -35,7 +35,7 @@ def test_accelerations(name: str) -> None:
         M, equations = tree.calc_mass_matrix(context), equations_of(tree, context)
         f = forces_without_constraints(tree, context, tau)
 
-        # With multipliers: one system for both. The four-bar has an equation too many.
+        # With multipliers: one system for both. The four-bar has a redundant equation.
         J, m = equations.J, len(equations.J)
         system = np.block([[M, -J.T], [J, np.zeros((m, m))]])
         both = np.linalg.lstsq(system, np.concatenate([f, -equations.bias]), rcond=1e-12)[0]
@@ -55,7 +55,7 @@ def test_accelerations(name: str) -> None:
 
 
 def on_springs(build: Any, frequency: float) -> tuple[mbt.MultibodyTree, Any]:
-    """Return a mechanism that springs in its drives keep near where it is assembled, and its state there."""
+    """Return a mechanism that springs in its drives keep near its assembled state, and that state."""
     tree = build()
     context = assembled(tree, np.random.default_rng(5))
     work = tree.edit()
@@ -78,7 +78,7 @@ def on_springs(build: Any, frequency: float) -> tuple[mbt.MultibodyTree, Any]:
 )
 @pytest.mark.parametrize("build", [delta, stewart])
 def test_ten_seconds(build: Any, frequency: float) -> None:
-    """Energy and errors drift by what the method leaves, the fifth and the fourth power of the step."""
+    """Energy and errors drift with the method's order, the fifth and the fourth power of the step."""
     tree, start = on_springs(build, frequency)
     drifts = []
     for dt in (4e-3, 2e-3):

@@ -1,4 +1,4 @@
-"""A locked joint is a weld: for accelerations, for reactions, and for a branch without mass."""
+"""A locked joint acts as a weld: for accelerations, for reactions, and for a branch without mass."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_same_motion(kind: str, is_reversed: bool) -> None:
 
 @CASES
 def test_locked_joint_may_hold_nothing(kind: str, is_reversed: bool) -> None:
-    """Where nothing moves, no mass is needed; unlocked, it is missing again."""
+    """Where nothing moves, no mass is needed; unlocked, the lack of mass is an error again."""
     rng = np.random.default_rng(0)
     tree = mbt.MultibodyTree()
     heavy = add_random_body(tree, rng, "heavy")

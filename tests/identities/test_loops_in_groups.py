@@ -1,4 +1,4 @@
-"""Forward dynamics where groups of constraints are eliminated one by one, also within each other."""
+"""Forward dynamics where groups of constraints, possibly nested, are eliminated one by one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ladder(
 
 
 def state_of(tree: mbt.MultibodyTree, q: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities that obey the constraints, and any forces."""
+    """Return velocities that satisfy the constraints, and arbitrary forces."""
     rng = np.random.default_rng(seed)
     v, tau = rng.normal(size=(2, tree.num_velocities))
     J = functional.constraint_jacobian(tree, q)
@@ -94,7 +94,7 @@ def test_many_in_series_leave_nothing() -> None:
     vdot = functional.forward_dynamics(tree, q, v, 10 * tau)
     J, bias = functional.constraint_jacobian(tree, q), functional.constraint_bias(tree, q, v)
     assert np.abs(J @ vdot + bias).max() < 1e-11
-    # What is left of the equations of motion is J' lambda.
+    # The residual of the equations of motion is J' lambda.
     left = functional.inverse_dynamics(tree, q, v, vdot) - 10 * tau
     force = J.T @ np.linalg.lstsq(J.T, left, rcond=1e-10)[0]
     assert np.abs(left - force).max() < 1e-9 * np.abs(left).max()
@@ -166,7 +166,7 @@ def test_batches_impulses_and_derivatives_agree() -> None:
 def test_derivatives_of_both_ways(
     make: Callable[[], tuple[mbt.MultibodyTree, np.ndarray]], is_dense: bool
 ) -> None:
-    """Against differences, of accelerations and multipliers; of a batch and of one state."""
+    """Against differences of accelerations and multipliers; for a batch and for one state."""
     tree, q = make()
     assert tree._compiled.has_dense_derivatives == is_dense
     v, tau = state_of(tree, q)

@@ -1,4 +1,4 @@
-"""Loops whose masses differ by up to fifteen decades and more: right, or refused, never wrong in silence."""
+"""Loops whose masses differ by fifteen decades and more: right, or refused, never silently wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rod_of(mass: float, length: float) -> mbt.SpatialInertia:
 
 
 def make_loop(masses: tuple[float, ...], R: Any = None) -> tuple[mbt.MultibodyTree, Any]:
-    """Return three rods in a plane that R turns, the last of which a ball holds where it is, in motion."""
+    """Return three rods in motion, in a plane that R turns; a ball holds the last one's end in place."""
     R = np.eye(3) if R is None else R
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
@@ -40,14 +40,14 @@ def make_loop(masses: tuple[float, ...], R: Any = None) -> tuple[mbt.MultibodyTr
 
 
 def remainder_of(tree: mbt.MultibodyTree, context: Any, vdot: Array) -> float:
-    """Return J vdot + Jdot v, as a share of what it is a difference of."""
+    """Return J vdot + Jdot v, relative to the size of its terms."""
     J, bias = tree.calc_constraint_jacobian(context), tree.calc_constraint_bias(context)
     size = np.abs(J) @ np.abs(vdot) + np.abs(bias)
     return float(np.abs(J @ vdot + bias).max() / size.max())
 
 
 def hang_rods(masses: Array, rng: np.random.Generator) -> tuple[mbt.MultibodyTree, Any]:
-    """Return rods on hinges, from World and from a floating base, with both ends held where they are."""
+    """Return rods on hinges, from World and from a floating base, with both ends held in place."""
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
     base = tree.add_body(mbt.RigidBody("base", rod_of(masses[0], 0.5)))
@@ -106,7 +106,7 @@ def solve_in_free_directions(tree: mbt.MultibodyTree, context: Any) -> Array:
 
 @pytest.mark.parametrize("decades", [6.0, 10.0, 12.0, 15.0])
 def test_masses_of_a_context_in_every_attitude(decades: float) -> None:
-    """Masses many decades apart within one loop, unlike the default masses; of one state and of a batch."""
+    """Masses many decades apart within one loop, unlike the default masses; for one state and a batch."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         tree, context = make_loop((1.0, 1.0, 1.0), exp_so3(1.5 * rng.normal(size=3)))
@@ -117,7 +117,7 @@ def test_masses_of_a_context_in_every_attitude(decades: float) -> None:
             exponents[[light, heavy]] = -decades / 2, decades / 2
             for body, exponent in zip(tree.bodies[1:], exponents, strict=True):
                 body.set_mass(context, 10.0**exponent)
-                # Of a single sample of the batch.
+                # In a single sample of the batch.
                 body.set_mass(batch, np.where(np.arange(5) == 3, 10.0**exponent, 1.0))
             desired = solve_in_free_directions(tree, context)
             for vdot in (tree.calc_forward_dynamics(context), tree.calc_forward_dynamics(batch)[3]):
@@ -198,7 +198,7 @@ def test_nothing_is_refused_that_doubles_tell_apart(seed: int) -> None:
 
 
 def result_or_error(call: Any, names: str, context: Any) -> Any:
-    """Return what a call does, or None where its error has these words."""
+    """Return the result of a call, or None if it raises an error whose message matches."""
     try:
         return call(context)
     except mbt.SingularityError as error:
@@ -209,7 +209,7 @@ def result_or_error(call: Any, names: str, context: Any) -> Any:
 
 @pytest.mark.parametrize("decades", [10.0, 12.0, 15.0, 18.0, 20.0, 22.0, 25.0, 30.0])
 def test_masses_that_leave_no_digits_are_refused_by_name(decades: float) -> None:
-    """Results hold the constraints, or an error names the lightest body and the heaviest."""
+    """Results satisfy the constraints, or an error names the lightest body and the heaviest."""
     rng = np.random.default_rng(2)
     num_refused = np.zeros(2, dtype=int)
     for _ in range(12):
@@ -242,14 +242,14 @@ def test_masses_that_leave_no_digits_are_refused_by_name(decades: float) -> None
             N = np.linalg.svd(tree.calc_constraint_jacobian(context))[2][2:].T
             desired = N @ np.linalg.solve(N.T @ tree.calc_mass_matrix(context) @ N, N.T)
             assert np.abs(found[2] - desired).max() < 1e-2 * np.abs(desired).max()
-    # What is not refused is right, and what is ordinary is not refused.
+    # Results that are not refused are right, and ordinary masses are not refused.
     assert (num_refused > 0).all() if decades > 18.0 else num_refused[0] <= max(0, decades - 17)
     assert num_refused[1] == 0 or decades > 10.0
 
 
 @pytest.mark.parametrize("decades", [10.0, 12.0, 14.0, 18.0, 25.0])
 def test_autodiff_contexts_refuse_what_leaves_their_values_no_digits(decades: float) -> None:
-    """As derivatives do, by the same words, in all that divides."""
+    """Like derivatives, with the same message, in every calculation that divides."""
     rng = np.random.default_rng(6)
     tree, context = make_loop((1.0, 1.0, 1.0), exp_so3(1.5 * rng.normal(size=3)))
     twin = tree.to_autodiff()
@@ -278,7 +278,7 @@ def test_autodiff_contexts_refuse_what_leaves_their_values_no_digits(decades: fl
 
 
 def test_numbers_of_other_packages_are_refused_where_autodiff_contexts_are() -> None:
-    """Their kernels cannot compare them; of symbols nobody knows."""
+    """Their kernels cannot compare numbers, and the size of symbols is unknown."""
     pytest.importorskip("mpmath")
     tree, context = make_loop((1.0, 1.0, 1.0), exp_so3([0.3, -0.4, 0.5]))
     twin = tree.clone_to_scalar("mpmath")

@@ -50,7 +50,7 @@ def test_locks_have_no_part_in_it() -> None:
 
 
 def test_singular() -> None:
-    """The last joint has no inertia: an error that names it, and `out` is as it was."""
+    """The last joint has no inertia: an error that names it, and `out` is unchanged."""
     tree = build_tree(get_case("arm7").model, finalize=False)
     ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))
     tree.add_joint(mbt.PrismaticJoint, "haunt", tree.bodies[-2], None, ghost, None, axis=[0, 0, 1])

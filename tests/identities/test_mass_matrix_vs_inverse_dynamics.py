@@ -1,4 +1,4 @@
-"""M is what inverse dynamics says: its columns are the forces for unit accelerations."""
+"""M agrees with inverse dynamics: its columns are the forces for unit accelerations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_both_algorithms(model: str) -> None:
 
 
 def test_long_branches_have_an_algorithm_of_their_own() -> None:
-    """So these tests are of both, and of all joint types in each."""
+    """So these tests cover both algorithms, and all joint types in each."""
     has = {model: get_case(model).tree._compiled.has_long_branches for model in CATALOGUE}
     assert has["long_branches"]
     short = {model for model in has if not has[model]}

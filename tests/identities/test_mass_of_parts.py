@@ -18,7 +18,7 @@ def cross_matrix(p: np.ndarray) -> np.ndarray:
 
 
 def shifted(M: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The 6x6 spatial inertia about Q seen from O, with p = p_OQ: V_Q = [1, 0; -[p]x, 1] V_O."""
+    """The 6x6 spatial inertia about Q moved to O, with p = p_OQ: V_Q = [1, 0; -[p]x, 1] V_O."""
     S = np.eye(6)
     S[3:, :3] = -cross_matrix(p)
     return S.T @ M @ S
@@ -67,7 +67,7 @@ def test_centroidal_momentum(model: str) -> None:
 
 
 class TwoArms:
-    """Two instances, the second partly hanging on the first; a third without a body."""
+    """Two instances, the second attached in part to the first; a third without a body."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(5)
@@ -144,7 +144,7 @@ def test_model_instances(arms: TwoArms, which: str) -> None:
 
 
 def test_no_mass(arms: TwoArms) -> None:
-    """The mass and momentum of nothing are zero; its centre of mass is an error that says whose."""
+    """The mass and momentum of no bodies are zero; their centre of mass is an error that names the set."""
     tree, c, W = arms.tree, arms.c, arms.tree.world_frame
     for nothing in (arms.empty, [], [arms.empty, mbt.world_model_instance()]):
         assert tree.calc_total_mass(c, nothing) == 0.0

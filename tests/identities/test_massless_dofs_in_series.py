@@ -1,4 +1,4 @@
-"""Axes of several joints that cross in one point, and a point mass: one motion has no inertia."""
+"""Axes of several joints that intersect in one point, and a point mass: one motion has no inertia."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray
 def crossing_hinges(
     rng: np.random.Generator, inertia: mbt.SpatialInertia, num_hinges: int = 3
 ) -> tuple[mbt.MultibodyTree, Any]:
-    """Return hinges with random axes in one point, on an arm, the last of which carries all inertia."""
+    """Return hinges with random axes through one point, on an arm; the last link carries all inertia."""
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
     arm = tree.add_body(mbt.RigidBody("arm", mbt.SpatialInertia.solid_cube_with_mass(1.0, 0.3)))
@@ -39,7 +39,7 @@ def crossing_hinges(
 
 
 def test_a_point_mass_leaves_one_without_inertia() -> None:
-    """In any attitude: of one state, of a batch, of dual numbers, and of the inverse of the mass matrix."""
+    """In any attitude: for one state, a batch, dual numbers, and the inverse of the mass matrix."""
     num_missed = {"one": 0, "batch": 0, "autodiff": 0, "inverse": 0, "derivatives": 0}
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -76,7 +76,7 @@ def test_a_point_mass_leaves_one_without_inertia() -> None:
 
 @pytest.mark.parametrize("radius", [1e-1, 1e-3, 1e-4])
 def test_a_thin_tool_is_not_refused(radius: float) -> None:
-    """About its own axis it has some inertia, whatever the attitude of a light wrist."""
+    """It has some inertia about its own axis, whatever the attitude of a light wrist."""
     for seed in range(50):
         rng = np.random.default_rng(seed)
         tool = mbt.SpatialInertia.solid_cylinder_with_mass(0.5, radius, 0.3, [0, 0, 1]).shift([0, 0, -0.15])

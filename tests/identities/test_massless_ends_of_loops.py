@@ -1,4 +1,4 @@
-"""Links without mass, or with next to none: solved where a loop moves them, and refused elsewhere."""
+"""Links without mass, or with almost none: solved where a loop moves them, and refused elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray
 
 Z = [0.0, 0.0, 1.0]
 LENGTH = 2.0
-# Velocities of the mechanism with the link: depth first.
+# Velocities of the mechanism with the link, in depth-first order.
 RODS, LINK = [0, 1, 3], 2
 
 
@@ -26,9 +26,9 @@ def rod(mass: float, length: float = LENGTH) -> mbt.SpatialInertia:
 
 
 def four_bar(*, with_end: bool, end: float = 0.0, scale: float = 1.0) -> tuple[mbt.MultibodyTree, Any]:
-    """Return two rods, one behind the other, and a third whose end is that of the second.
+    """Return two rods, one behind the other, and a third whose end meets that of the second.
 
-    With a fourth link without mass, on a hinge there, that is welded to the third; or without it, by a ball.
+    They meet in a massless fourth link, on a hinge there and welded to the third; or without it, in a ball.
     """
     tree = mbt.MultibodyTree()
     masses = scale * np.array([1.0, 1.5, 0.7])
@@ -81,7 +81,7 @@ def test_accelerations_are_those_without_the_link(scale: float, end: float) -> N
 
 
 def test_a_force_on_the_massless_joint_goes_through_the_loop(loop: tuple[mbt.MultibodyTree, Any]) -> None:
-    """As a torque between the second and the third rod does, which the ball leaves free."""
+    """It acts like a torque between the second and the third rod, which the ball leaves free."""
     tree, context = loop
     other, at = four_bar(with_end=False)
     vdot = tree.calc_forward_dynamics(context, [0.0, 0.0, 5.0, 0.0])
@@ -170,7 +170,7 @@ def test_a_loop_through_the_axis_moves_nothing_about_it() -> None:
 
 @pytest.mark.parametrize("mass", [1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-18])
 def test_a_slider_crank_does_not_feel_how_light_its_coupler_is(mass: float) -> None:
-    """Of a light coupler the accelerations differ from those of none by about its share of the masses."""
+    """With a light coupler, accelerations differ from those without mass by about its share of the masses."""
 
     def crank_with(mass: float) -> Array:
         tree = mbt.MultibodyTree()

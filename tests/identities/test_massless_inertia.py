@@ -59,7 +59,7 @@ def test_mass_matrix_of_pinocchio() -> None:
 
 @pytest.mark.parametrize("scalar", ["double", "autodiff", "fraction", "sympy"])
 def test_a_context_of_every_scalar(scalar: str) -> None:
-    """What is set is what is read, alone and among the inertial parameters; a change of mass leaves it."""
+    """It is read back as set, alone and among the inertial parameters; setting a mass keeps it."""
     tree = build_tree(MODEL)
     if scalar != "double":
         tree = tree.clone_to_scalar(scalar)
@@ -90,7 +90,7 @@ def test_a_context_of_every_scalar(scalar: str) -> None:
 
 
 def test_samples_of_a_batch() -> None:
-    """Some samples have mass, others inertia alone: each is that of a Context of its own."""
+    """Some samples have mass, others only inertia: each equals a Context of its own."""
     tree = build_tree(MODEL)
     node = tree.get_body_by_name(MODEL.bodies[3].name).node_index
     contexts = [tree.create_default_context() for _ in range(3)]
@@ -116,7 +116,7 @@ def test_samples_of_a_batch() -> None:
             momentum[i], tree.calc_spatial_momentum_in_world_about_point(context, np.zeros(3)), atol=1e-14
         )
     pi = tree.get_inertial_parameters(batch)
-    # As one vector mass and rotor are one body, which is an impossible one.
+    # In one parameter vector, mass and rotor make up one body, which is not physical.
     tree.set_inertial_parameters(batch, pi, skip_validity_check=True)
     np.testing.assert_allclose(tree.get_inertial_parameters(batch), pi, rtol=1e-15)
     pi[1, 10 * (node - 1) + 4] = -1.0
@@ -125,7 +125,7 @@ def test_samples_of_a_batch() -> None:
 
 
 def test_part_of_a_tree() -> None:
-    """The bodies that are left out add neither mass nor rotational inertia."""
+    """Bodies outside the set add neither mass nor rotational inertia."""
     tree = build_tree(MODEL)
     context = tree.create_default_context()
     rotor = tree.get_body_by_name(MODEL.bodies[4].name)

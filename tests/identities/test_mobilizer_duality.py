@@ -1,4 +1,4 @@
-"""Every mobilizer in both directions: what moves and what pushes it belong together, and so do its maps."""
+"""Every mobilizer in both directions: its motion and its forces are dual, and so are its maps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES = pytest.mark.parametrize(
 
 
 class Setup:
-    """A mobilizer between two moving bodies, in a random state that it can be moved on from."""
+    """A mobilizer between two moving bodies, in a random state from which it can move on."""
 
     def __init__(self, kind: str, is_reversed: bool) -> None:
         rng = np.random.default_rng(7)

@@ -1,4 +1,4 @@
-"""What each mobilizer says about its motion, against differences of its pose and of its maps."""
+"""The motion that each mobilizer reports, against differences of its pose and of its maps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODELS = [*ONE_JOINT, "every_joint"]
 
 
 class Motion:
-    """A case on its way: the Context at time t, with constant v and moving as qdot = N v says."""
+    """A case in motion: the Context at time t, with constant v and qdot = N v."""
 
     def __init__(self, case: Case, state: State) -> None:
         self.case = case
@@ -65,7 +65,7 @@ def test_pose_vs_reference(model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_declared_velocity_vs_reference(model: str) -> None:
-    """Also where the mobilizer is reversed: V_FM is what v says."""
+    """Also where the mobilizer is reversed: v determines V_FM."""
     case, state = get_case(model), get_case(model).state()
     context = case.context(state)
     for joint in case.reference.model.joints:

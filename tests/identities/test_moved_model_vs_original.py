@@ -1,4 +1,4 @@
-"""Where a model stands and which way it faces changes nothing, as long as gravity turns with it."""
+"""The position and orientation of a model change nothing, as long as gravity turns with it."""
 
 from __future__ import annotations
 

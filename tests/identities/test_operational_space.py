@@ -1,4 +1,4 @@
-"""Operational-space inertia against what it is made of, and against what a force does."""
+"""Operational-space inertia against its definition, and against the effect of a force."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_inverse_of_the_inverse() -> None:
     context = tree.create_default_context()
     context.q = q
     np.testing.assert_allclose(tree.calc_operational_space_inertia(context, rod), inertia, rtol=1e-12)
-    # A frame of its own: the inertia is that of World's axes, turned.
+    # A frame of its own: the inertia is that in World's axes, rotated.
     R = functional.body_poses(tree, q)[rod.node_index, :3, :3]
     turned = np.kron(np.eye(2), R)
     own = functional.operational_space_inertia(tree, q, rod, expressed_in=rod)
@@ -109,7 +109,7 @@ def test_a_frame_that_cannot_go_all_ways() -> None:
         twin.calc_operational_space_inertia(twin.create_default_context(), twin.bodies[1])
     assert (out == 7.0).all()
     assert np.isnan(functional.operational_space_inertia(tree, [[0.3], [0.4]], rod)).all()
-    # In a batch those that can keep their result, and the inverse is there for all.
+    # In a batch, valid samples keep their result, and the inverse exists for all.
     assert np.isfinite(functional.operational_space_inverse_inertia(tree, [[0.3], [0.4]], rod)).all()
 
 
@@ -144,7 +144,7 @@ def test_frames_off_their_bodies(model: str) -> None:
 
 
 def test_constraints_and_locks_are_those_of_forward_dynamics_alone() -> None:
-    """With a loop closed and a joint locked it is what it is without them, as its page says."""
+    """Closing a loop and locking a joint do not change it, as its page says."""
     tree = four_bar()
     context = tree.create_default_context()
     context.q = [0.4, 0.3, 1.8]

@@ -1,4 +1,4 @@
-"""The order in which elements are added, and their names, are bookkeeping."""
+"""The order in which elements are added, and their names, do not matter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _permuted(model: Model, rng: np.random.Generator) -> Model:
 
 
 def _renamed(model: Model) -> Model:
-    """The same order, names that sort the other way round."""
+    """The same order, with names that sort in reverse."""
 
     names = [*(b.name for b in model.bodies), *(j.name for j in model.joints)]
     names += [*(a.name for a in model.actuators), *(f.name for f in model.frames)]

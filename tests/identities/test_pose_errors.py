@@ -1,4 +1,4 @@
-"""Errors of poses take frames to their goals, and their Jacobians are what differences say."""
+"""Pose errors take frames to their goals, and their Jacobians agree with differences."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_at_the_goal_the_jacobian_is_the_negative_one_of_the_frame() -> None:
 
 @pytest.mark.parametrize("model", ["arm7", "mixed8", "humanoid"])
 def test_leading_axes(model: str) -> None:
-    """A batch has what single states have, whichever of the arguments has the axes."""
+    """A batch equals single states, whichever of the arguments has the axes."""
     case = get_case(model)
     tree = case.tree
     frame = frame_of(tree)
@@ -94,7 +94,7 @@ def test_sample_without_a_pose_has_no_result() -> None:
 
 
 def test_numbers_with_derivatives() -> None:
-    """Derivatives by q, and by a goal that moves."""
+    """Derivatives with respect to q, and to a goal that moves."""
     case = get_case("arm7")
     tree, q, X_WG = case.tree, case.state().q, goal_of()
     frame = frame_of(tree)
@@ -118,7 +118,7 @@ def test_numbers_with_derivatives() -> None:
 
 
 def test_expressions() -> None:
-    """A tree of SymPy has the same, of positions that are numbers."""
+    """A tree of SymPy gives the same at numeric positions."""
     pytest.importorskip("sympy")
     case = get_case("arm7")
     tree, q, X_WG = case.tree, case.state().q, goal_of()

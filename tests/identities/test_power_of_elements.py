@@ -1,4 +1,4 @@
-"""The power of dissipation is computed of what dissipates: a stiff spring does not drown it."""
+"""Dissipated power is computed from dissipative forces alone: a stiff spring does not drown it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def spring(tree: mbt.MultibodyTree, joints: Any) -> mbt.ForceElement:
 
 
 def bushing(tree: mbt.MultibodyTree, joints: Any) -> mbt.ForceElement:
-    """Along one joint: the rotation is about one axis, and the force acts without a drift."""
+    """A bushing along one joint: it rotates about one axis, and its force acts without a drift."""
     frames = (joints[1].frame_on_parent, joints[1].frame_on_child)
     return mbt.LinearBushingRollPitchYaw(
         *frames, [STIFF] * 3, [0.01, 0.02, 0.03], [STIFF] * 3, [0.01, 0.02, 0.03]
@@ -91,7 +91,7 @@ def test_each_power_is_that_of_fifty_digits(name: str, which: str) -> None:
 
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_powers_are_those_of_the_forces(name: str) -> None:
-    """Both together: in fifty digits nothing is lost by a sum."""
+    """The sum of both: in fifty digits it loses nothing."""
     tree, element = make(ELEMENTS[name])
     twin = tree.clone_to_scalar("mpmath")
     with mpmath.workdps(50):

@@ -31,7 +31,7 @@ def test_everything(seed: int, num_bodies: int, kinds: list[str], free_bases: bo
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_units(scale: float) -> None:
-    """Models of millimetres or kilometres are not harder: nothing compares with an absolute number."""
+    """Models of millimetres or kilometres are as accurate: no comparison uses an absolute number."""
     model = random_model(77, 8)
     bodies = tuple(replace(b, com=scale * b.com, I_BBcm_B=scale**2 * b.I_BBcm_B) for b in model.bodies)
 

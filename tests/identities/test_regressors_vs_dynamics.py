@@ -43,7 +43,7 @@ def test_inverse_dynamics(model: str) -> None:
     scale = QUANTITIES["inverse_dynamics"].scale(case.reference, state)
     desired = inverse_dynamics(case, context, state)
     assert_close(Y @ tree.get_inertial_parameters(context), desired, scale)
-    # Independent of the kernels: the reference's Newton and Euler.
+    # Independent of the kernels: Newton and Euler by the reference.
     reference = case.reference
     desired = reference.inverse_dynamics(state.q, state.v, state.vdot) - reference.gravity_forces(state.q)
     rotors = reference.reflected_inertia * state.vdot
@@ -52,7 +52,7 @@ def test_inverse_dynamics(model: str) -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_other_bodies(model: str) -> None:
-    """The regressor does not know the masses; those of the Context do what it says."""
+    """The regressor does not depend on the masses; with new masses in the Context it predicts dynamics."""
     case, state = get_case(model), get_case(model).state(1)
     tree, context = case.tree, case.context(state)
     Y = tree.calc_inverse_dynamics_regressor(context, state.vdot)
@@ -60,13 +60,13 @@ def test_other_bodies(model: str) -> None:
     tree.set_inertial_parameters(context, pi)
     np.testing.assert_array_equal(tree.calc_inverse_dynamics_regressor(context, state.vdot), Y)
     scale = QUANTITIES["inverse_dynamics"].scale(case.reference, state)
-    # Bodies at World's end that were small may be heavy now.
+    # Formerly light bodies far from World may be heavy now.
     assert_close(Y @ pi, inverse_dynamics(case, context, state), 20 * scale)
 
 
 @pytest.mark.parametrize("model", ["arm7", "mixed8", "mixed8_reversed", "one_rpy_floating_reversed"])
 def test_columns(model: str) -> None:
-    """A column is what one more unit of its parameter does, alone in the world."""
+    """A column is the effect of one unit of its parameter, with all others zero."""
     case, state = get_case(model), get_case(model).state(2)
     tree, context = case.tree, case.context(state)
     Y = tree.calc_inverse_dynamics_regressor(context, state.vdot)
@@ -118,7 +118,7 @@ def test_energies(model: str) -> None:
 
 @pytest.mark.parametrize("model", FEW)
 def test_power(model: str) -> None:
-    """The forces that a parameter needs do the work that its energies gain: v' Y = d/dt (KE + PE)."""
+    """The forces of a parameter do the work that its energies gain: v' Y = d/dt (KE + PE)."""
     case, state = get_case(model), get_case(model).state(3)
     tree, context = case.tree, case.context(state)
     Y = tree.calc_inverse_dynamics_regressor(context, state.vdot)
@@ -172,7 +172,7 @@ def test_trees_that_cannot_move() -> None:
 
 
 def test_sensors_that_fail() -> None:
-    """NaN in an acceleration reaches what depends on it, and nothing else."""
+    """NaN in an acceleration reaches only results that depend on it."""
     tree = get_case("star").tree
     context = get_case("star").context(get_case("star").state())
     last = tree.num_velocities - 1
@@ -186,7 +186,7 @@ def test_sensors_that_fail() -> None:
 
 
 def test_acceleration_in_the_output() -> None:
-    """`known_vdot` may lie in `out`."""
+    """`known_vdot` may share memory with `out`."""
     case, state = get_case("arm7"), get_case("arm7").state()
     context = case.context(state)
     desired = case.tree.calc_inverse_dynamics_regressor(context, state.vdot)

@@ -19,7 +19,7 @@ from support.spatial_vectors import acceleration_of_point, shift
 
 PASSES = Path(__file__).parents[2] / "src" / "mbt" / "_core" / "passes"
 WITH_MASS = tuple(name for name in CATALOGUE if name != "world_only")
-# One dof a joint, in every direction, and welds.
+# Joints of one dof, in both directions, and welds.
 ONE_DOF_JOINTS = (
     *("one_revolute", "one_revolute_reversed", "one_prismatic", "one_screw", "one_screw_reversed"),
     *("one_curvilinear", "one_curvilinear_reversed", "arm7", "mixed3", "deep_chain", "welded_chain"),
@@ -35,7 +35,7 @@ class Page:
         self.context = self.case.context(self.state)
         self.mechanism = read_mechanism(self.tree, self.context)
         self.x = textbook.move_to_world(self.mechanism)
-        # Forces on bodies, from their origins to that of World.
+        # Forces on bodies, shifted from their origins to that of World.
         self.applied = np.array(
             [shift(p).T @ F for p, F in zip(self.origins, self.state.body_forces, strict=True)]
         )
@@ -50,13 +50,13 @@ class Page:
         return QUANTITIES[quantity].scale(self.case.reference, self.state)
 
     def condition(self) -> float:
-        """What inverting M may amplify rounding by."""
+        """The factor by which inverting M may amplify rounding."""
         return float(np.linalg.cond(self.tree.calc_mass_matrix(self.context)))
 
 
 @cache
 def open_page(name: str) -> Page:
-    """The state is not to be changed."""
+    """Tests share the page, and must not change its state."""
     return Page(name)
 
 
@@ -107,7 +107,7 @@ def test_inverse_dynamics(model: str) -> None:
 
 @pytest.mark.parametrize("model", CATALOGUE)
 def test_generalized_forces(model: str) -> None:
-    """Of forces on bodies alone, and of their weights."""
+    """With forces on bodies alone, and with their weights."""
     page = open_page(model)
     tree, context, rest = page.tree, page.context, np.zeros(page.tree.num_velocities)
     bias = tree.calc_inverse_dynamics(context, rest)
@@ -138,7 +138,7 @@ def test_forward_dynamics(model: str) -> None:
     page = open_page(model)
     desired = page.tree.calc_forward_dynamics(page.context, page.state.tau, page.forces)
     vdot = textbook.forward_dynamics(page.x, page.state.tau - page.damping * page.state.v, page.applied)
-    # About O, what a joint has to move is the difference of terms that grow with the square of the distance.
+    # About O, the inertia of a joint is a difference of terms that grow with the square of the distance.
     assert_close(vdot, desired, page.scale("forward_dynamics") * page.scale("poses") ** 2)
 
 
@@ -163,7 +163,7 @@ def test_momentum(model: str) -> None:
 def test_regressor(model: str) -> None:
     page = open_page(model)
     Y = page.tree.calc_inverse_dynamics_regressor(page.context, page.state.vdot)
-    # Of unit masses: accelerations times levers.
+    # For unit masses: accelerations times levers.
     scale = page.scale("accelerations") * page.scale("jacobians")
     assert_close(textbook.inverse_dynamics_regressor(page.x, page.state.vdot), Y, scale)
 
@@ -191,7 +191,7 @@ def test_forward_dynamics_derivatives(model: str) -> None:
 
 
 def test_passes_name_it() -> None:
-    """What docstrings of the kernels send a reader to is there: functions here, or a module of its own."""
+    """The references in docstrings of the kernels exist: functions here, or a module of its own."""
     places = [
         re.search(r"In NumPy: tests/support/(?:textbook\.py, ([\w, ]+)|constraints\.py)", line)
         for path in PASSES.glob("*.pxd")

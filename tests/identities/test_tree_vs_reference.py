@@ -29,7 +29,7 @@ def test_quantity(model: str, quantity: str) -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_quaternions_need_not_be_unit(model: str) -> None:
-    """A quaternion of any norm means the same rotation; it is read back as set."""
+    """A quaternion of any norm gives the same rotation; it is read back as set."""
     case, state = get_case(model), get_case(model).state()
     q = state.q.copy()
     for start in case.reference.quaternion_starts():
@@ -44,7 +44,7 @@ def test_quaternions_need_not_be_unit(model: str) -> None:
 
 @pytest.mark.parametrize("turns", [1e1, 1e4, 1e7, 1e12, 1e100])
 def test_many_turns(turns: float) -> None:
-    """An angle is an exact number, however large: its sine is known to the last digit."""
+    """An angle is an exact number, however large: its sine is right to the last digit."""
     case, rng = get_case("arm7"), np.random.default_rng(4)
     q = turns * rng.uniform(-10.0, 10.0, 7)
     X_WB = case.subject().poses(q)
@@ -89,7 +89,7 @@ def test_inverse_dynamics_with_everything(model: str) -> None:
 
 @pytest.mark.parametrize("model", CATALOGUE)
 def test_force_elements(model: str) -> None:
-    """Gravity as body forces, damping as generalized forces; what was in `forces` is overwritten."""
+    """Gravity as body forces, damping as generalized forces; old contents of `forces` are overwritten."""
     case, state = get_case(model), get_case(model).state()
     forces = mbt.MultibodyForces(case.tree)
     forces.body_forces[:] = np.nan

@@ -27,7 +27,7 @@ def test_round_trip(model: str, norm: float) -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_quaternion_keeps_its_norm(model: str) -> None:
-    """The rate of a quaternion is normal to it."""
+    """The rate of a quaternion is orthogonal to it."""
     case, state = get_case(model), get_case(model).state()
     qdot = case.tree.map_velocity_to_qdot(case.context(state), state.v)
     for start in case.reference.quaternion_starts():

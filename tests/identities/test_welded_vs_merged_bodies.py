@@ -1,4 +1,4 @@
-"""Welded bodies behave exactly like one body, and still answer each for itself."""
+"""Welded bodies behave exactly like one body, and still report their own results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.subject import Subject
 
 
 def _merged_body(name: str, body: Body, other: Body, X_BO: Array) -> Body:
-    """`body` and `other`, whose frame is at X_BO in it, as one: Steiner about the common mass centre."""
+    """Merge `body` and `other`, whose frame is at X_BO in it, by Steiner about the common mass centre."""
     mass = body.mass + other.mass
     com_O = X_BO[:3, :3] @ other.com + X_BO[:3, 3]
     com = (body.mass * body.com + other.mass * com_O) / mass
@@ -61,7 +61,7 @@ def test_same_dynamics(seed: int) -> None:
     merged_tree, merged_reference = tree_and_reference(merged)
     assert layout_of(welded_tree).velocity_start.items() >= layout_of(merged_tree).velocity_start.items()
 
-    # Forces act on the bodies that both have.
+    # Forces act on the bodies that both models have.
     rng = np.random.default_rng(seed)
     q, v, vdot = reference.random_state(rng)
     tau = rng.uniform(-5.0, 5.0, reference.nv)
