@@ -65,7 +65,7 @@ PYTHON = re.compile(
 )
 TEXT = re.compile(r'""".*?"""|#[^\n]*', re.S)
 # A template as declared to Cython, and a function in a header.
-TEMPLATE = re.compile(r"\b(\w+)\[S\]\(")
+TEMPLATE = re.compile(r"\b(\w+)\[(?:A, )?S\]\(")
 FUNCTION_OF_HEADER = re.compile(
     r"^(?P<head>template <[^>]*>\n)?(?:static|inline|MBT_\w+) [^\n=;]*?\b(?P<name>\w+)\(", re.M
 )

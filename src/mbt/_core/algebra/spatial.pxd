@@ -93,13 +93,6 @@ cdef inline void multiply_rotations(const T* R_AB, const T* R_BC, T* R_AC) noexc
             R_AC[3*i + j] = R_AB[3*i]*R_BC[j] + R_AB[3*i + 1]*R_BC[3 + j] + R_AB[3*i + 2]*R_BC[6 + j]
 
 
-cdef inline void symmetric_multiply(const T* S, const T* x, T* y) noexcept nogil:
-    """y = S x, with S = [xx xy xz yy yz zz]."""
-    y[0] = S[0]*x[0] + S[1]*x[1] + S[2]*x[2]
-    y[1] = S[1]*x[0] + S[3]*x[1] + S[4]*x[2]
-    y[2] = S[2]*x[0] + S[4]*x[1] + S[5]*x[2]
-
-
 # Poses as row-major 4x4 matrices, which users see and the World passes work on.
 
 cdef inline void set_pose4(const T* R, const T* p, T* X) noexcept nogil:
@@ -229,37 +222,12 @@ cdef inline void shift_velocity(const T* V_A, const T* p, T* V_B) noexcept nogil
     add_cross(V_A, p, V_B + 3)
 
 
-cdef inline void shift_acceleration(const T* A_A, const T* w, const T* p, T* A_B) noexcept nogil:
-    """A_B = [alpha; a + alpha × p + w × (w × p)]."""
-    cdef T[3] wp
-    cdef int i
-    for i in range(6):
-        A_B[i] = A_A[i]
-    add_cross(A_A, p, A_B + 3)
-    cross(w, p, wp)
-    add_cross(w, wp, A_B + 3)
-
-
 cdef inline void add_shifted_force(const T* F_B, const T* p, T* F_A) noexcept nogil:
     """F_A += [t + p × f; f]: a force at B's origin, shifted to A's."""
     cdef int i
     for i in range(6):
         F_A[i] = F_A[i] + F_B[i]
     add_cross(p, F_B + 3, F_A)
-
-
-cdef inline void cross_motion(const T* V, const T* x, T* y) noexcept nogil:
-    """y = V × x for motions."""
-    cross(V, x, y)
-    cross(V, x + 3, y + 3)
-    add_cross(V + 3, x, y + 3)
-
-
-cdef inline void add_cross_motion(const T* V, const T* x, T* y) noexcept nogil:
-    """y += V × x for motions."""
-    add_cross(V, x, y)
-    add_cross(V, x + 3, y + 3)
-    add_cross(V + 3, x, y + 3)
 
 
 # Symmetric matrices.

@@ -147,7 +147,7 @@ cdef extern from "algebra/articulated.hpp" namespace "MBT_NS" nogil:
     void add_to_parent[S](const HingedInertia[S]& I, const Pose[S]& X_PN, ArticulatedInertia[S]* I_P)
 
 
-# Functions of constants, in Vec3[double] and others; Cython needs all types before.
+# Functions of two scalars, constants of double among them; Cython needs all types before.
 cdef extern from "algebra/vectors.hpp" namespace "MBT_NS" nogil:
     void set_constant[S](const Vec3[double]&, Vec3[S]* to)
     void set_constant[S](const Mat3[double]&, Mat3[S]* to)

@@ -328,7 +328,7 @@ cdef inline void calc_across_Hdot(
     cdef Pose[T] X_FM
     cdef JointAxes[T] H_FM
     cdef Motion[T] V
-    cdef Vec3[T] e, y, ydot
+    cdef Vec3[T] y, ydot
     cdef int k
     calc_Hdot_FM(type, c, q, v, Hdot)
     if reversed:
@@ -336,13 +336,12 @@ cdef inline void calc_across_Hdot(
         calc_H_FM(type, c, q, H_FM.dof)
         V = calc_Hv(num_velocities_of(type), H_FM.dof, v)
         for k in range(num_velocities_of(type)):
-            # d/dt (-R' e) = R' (w × e - edot)
             # d/dt (R' y) = R' (ydot - w × y), y = e × p - u, ydot = edot × p + e × pdot - udot
-            e = cross(V.w, H_FM.dof[k].w) - Hdot[k].w
             y = cross(H_FM.dof[k].w, X_FM.p) - H_FM.dof[k].v
             ydot = cross(Hdot[k].w, X_FM.p) + cross(H_FM.dof[k].w, V.v) - Hdot[k].v
-            Hdot[k].w = times_transposed(X_FM.R, e)
             Hdot[k].v = times_transposed(X_FM.R, ydot + cross(y, V.w))
+            # d/dt (-R' e) = R' (w × e - edot)
+            Hdot[k].w = times_transposed(X_FM.R, cross(V.w, H_FM.dof[k].w) - Hdot[k].w)
 
 
 cdef inline void set_effective_constants(

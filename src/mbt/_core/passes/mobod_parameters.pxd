@@ -4,7 +4,8 @@ from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.rotations cimport set_identity
 from mbt._core.algebra.spatial cimport copy, multiply_poses4, set_zero
 from mbt._core.algebra.vectors cimport (
-    Mat3, add_shifted, inertia_of_body, inverse, numbers, pose_at, rotated, set_constant, transpose,
+    Mat3, add_shifted, inertia_of_body, inverse, numbers, pose_at, rotated, set_constant, times_transposed,
+    transpose,
 )
 from mbt._core.joints.mobilizers cimport WELD, calc_X_FM
 from mbt._core.model.structs cimport Model
@@ -75,7 +76,7 @@ cdef inline void calc_mobod_frames(
             mobods[j].X_PF.R = X_NF.R*R_MN
             mobods[j].X_PF.p = X_NF.p
             X_NB[b].R = transpose(R_MN)*X_MB.R
-            X_NB[b].p = transpose(R_MN)*X_MB.p
+            X_NB[b].p = times_transposed(R_MN, X_MB.p)
 
 
 cdef inline void calc_rotational_inertias(

@@ -1,6 +1,6 @@
 """Motion of a point fixed to one body, in World and as seen from another body that moves too."""
 
-from mbt._core.algebra.vectors cimport Motion, Vec3, cross, motion_at, position_at, shifted, vector_at
+from mbt._core.algebra.vectors cimport Motion, Vec3, cross, motion_at, position_at, shifted, twice, vector_at
 from mbt._core.scalars cimport T
 
 
@@ -57,7 +57,7 @@ cdef inline Motion[T] relative_acceleration(
     cdef Vec3[T] w_WA = vector_at(V_WA)
     cdef Motion[T] V_AB = relative_velocity(X_WA, V_WA, p_WoBp_W, V_WBp)
     cdef Motion[T] turned
-    V_AB.v = V_AB.v*<T>2.0
+    V_AB.v = twice(V_AB.v)
     turned.w = cross(w_WA, V_AB.w)
     turned.v = cross(w_WA, V_AB.v)
     return A_WBp - acceleration_of_point(X_WA, V_WA, A_WA, p_WoBp_W) - turned
