@@ -113,6 +113,9 @@ def test_wrong_logs_are_refused(robot):
         preprocess(tree, time, zeros, zeros, cutoff=200.0)
     with pytest.raises(mbt.ArgumentValueError, match="too short: 1000 samples"):
         preprocess(tree, time, zeros, zeros, cutoff=1.0)
+    for options in ({"cutoff": 10.0, "delay": 1e308}, {"cutoff": 10.0, "delay": -1e308}, {"cutoff": 1e-320}):
+        with pytest.raises(mbt.ArgumentValueError, match="too short: 1000 samples"):
+            preprocess(tree, time, zeros, zeros, **options)
     with pytest.raises(mbt.ArgumentValueError, match="too short: 1 samples"):
         preprocess(tree, time[:1], zeros[:1], zeros[:1], cutoff=1.0)
     with pytest.raises(mbt.ShapeError, match="tau"):

@@ -135,8 +135,10 @@ def preprocess(
             f"cutoff: expected at most {1.0 / step / _SAMPLES_A_PERIOD:.4g} Hz, an eighth of the sampling "
             f"rate, got {frequency:.4g}"
         )
-    lost = int(np.ceil(3.0 / (frequency * step)))
-    before, after = lost + _steps(max(-late, 0.0), step), lost + _steps(max(late, 0.0), step)
+    # At most all samples: larger numbers of steps may overflow.
+    lost = int(np.ceil(3.0 / max(frequency * step, 1.0 / n)))
+    shift = min(max(late, -n * step), n * step)
+    before, after = lost + _steps(max(-shift, 0.0), step), lost + _steps(max(shift, 0.0), step)
     if n < before + after + _FEWEST:
         raise ArgumentValueError(
             f"the log is too short: {n} samples in {times[-1] - times[0]:.4g} s, for a cutoff of "
