@@ -210,6 +210,7 @@ def test_copies() -> None:
     ("keywords", "error"),
     [
         ({"num_states": 0}, mbt.ArgumentValueError),
+        ({"num_states": 10**30}, mbt.ArgumentValueError),
         ({"num_states": 2.5}, mbt.ArgumentTypeError),
         ({"num_states": True}, mbt.ArgumentTypeError),
         ({"seed": -1}, mbt.ArgumentValueError),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mbt._core.engines.context import ContextCore
-from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError, quote
-from mbt.math.arrays import FloatArray, as_finite_array, as_positive
+from mbt.errors import ArgumentValueError, InvalidInertiaError, MbtError
+from mbt.math.arrays import FloatArray, as_count, as_finite_array, as_positive
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.coordinate_lookup import distinct_names_of
 from mbt.tree.coordinate_names import NamedCoordinates
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Identification"]
 
 _SUFFIXES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+# As many bits as NumPy makes of fresh entropy.
+_MAX_SEED = 2**128 - 1
 
 
 class Identification(NamedCoordinates, Factories):
@@ -178,8 +181,8 @@ class Identification(NamedCoordinates, Factories):
         """
         from mbt.tree.base_parameters import find_base_parameters
 
-        count = _as_int(num_states, "num_states", 1)
-        rng = np.random.default_rng(_as_int(seed, "seed", 0))
+        count = as_count(num_states, "num_states")
+        rng = np.random.default_rng(as_count(seed, "seed", 0, _MAX_SEED))
         limit = as_positive(tolerance, "tolerance")
         if limit >= 1.0:
             raise ArgumentValueError(f"tolerance: expected a number below 1, got {limit}")
@@ -220,11 +223,3 @@ class Identification(NamedCoordinates, Factories):
 def _check_context(tree: object, context: object) -> None:
     if not isinstance(context, ContextCore) or context.tree is not tree:
         raise_context_mismatch(cast(Any, tree), context)
-
-
-def _as_int(value: object, name: str, least: int) -> int:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
-        raise ArgumentTypeError(f"{name}: expected an int >= {least}, got {quote(value)}")
-    if value < least:
-        raise ArgumentValueError(f"{name}: expected an int >= {least}, got {value}")
-    return int(value)
