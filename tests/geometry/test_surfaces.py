@@ -138,6 +138,12 @@ def test_contacts_of_urdf() -> None:
         mbt.load_model(URDF, contacts=1)  # type: ignore[call-overload]
     with pytest.raises(mbt.ArgumentTypeError, match=r"obstacles\[0\]: expected an mbt.Shape"):
         mbt.load_model(URDF, contacts=True, obstacles=["floor"])  # type: ignore[list-item]
+    tree = mbt.load_model(URDF)
+    for obstacles in (ice, 3):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"obstacles: expected a list of mbt\.Shape"):
+            mbt.load_model(URDF, obstacles=obstacles)  # type: ignore[call-overload]
+        with pytest.raises(mbt.ArgumentTypeError, match=r"obstacles: expected a list of mbt\.Shape"):
+            mbt.CollisionModel(tree, obstacles=obstacles)  # type: ignore[arg-type]
 
 
 DRAKE = {

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentValueError, quote
 from mbt.geometry.meshes import list_farthest, read_hull
 from mbt.tree.coordinate_lookup import distinct_names_of
-from mbt.tree.shape import Shape
+from mbt.tree.shape import Shape, as_shapes
 
 if TYPE_CHECKING:
     import os
@@ -130,12 +130,8 @@ def name_bodies(tree: MultibodyTree) -> dict[str, RigidBody]:
 
 def name_obstacles(obstacles: object, taken: Container[str], argument: str = "obstacles") -> dict[str, Shape]:
     """Return obstacles by name; those without one are named after the first free place."""
-    if isinstance(obstacles, Shape) or not isinstance(obstacles, Iterable):
-        raise ArgumentTypeError(f"{argument}: expected a list of mbt.Shape, got {quote(obstacles)}")
     found: dict[str, Shape] = {}
-    for i, shape in enumerate(obstacles):
-        if not isinstance(shape, Shape):
-            raise ArgumentTypeError(f"{argument}[{i}]: expected an mbt.Shape, got {quote(shape)}")
+    for i, shape in enumerate(as_shapes(obstacles, argument)):
         places = (f"obstacle[{k}]" for k in itertools.count(i))
         name = shape.name or next(name for name in places if name not in found and name not in taken)
         if name in found or name in taken:

@@ -32,6 +32,7 @@ from mbt.parsing.xacro_files import expand_xacro
 from mbt.saving.json_text import is_json
 from mbt.saving.permission import Permission, as_permission
 from mbt.tree.element import as_name
+from mbt.tree.shape import as_shapes
 
 if TYPE_CHECKING:
     import os
@@ -219,7 +220,7 @@ def load_model(
     options = ReadOptions(
         model_name, base, strict, joint_friction, actuators, prefix, folders, gravity, contacts
     )
-    standing = list(obstacles)
+    standing = as_shapes(obstacles, "obstacles")
     if standing and not contacts:
         raise ArgumentValueError("obstacles: nothing touches them without contacts=True")
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mbt.tree.surface import Surface
 
-__all__ = ["Claim", "Shape"]
+__all__ = ["Claim", "Shape", "as_shapes"]
 
 #: The meaning of the numbers of each kind.
 _SIZES = {
@@ -337,3 +337,20 @@ def _checked_color(color: Sequence[float]) -> tuple[float, float, float, float]:
     if not all(0.0 <= part <= 1.0 for part in (red, green, blue, alpha)):
         raise ArgumentValueError(f"Shape: color: expected numbers from 0 to 1, got {quote(color)}")
     return red, green, blue, alpha
+
+
+def as_shapes(shapes: object, argument: str) -> list[Shape]:
+    """Return shapes, given in any iterable, as a list.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it is something else, such as a single shape.
+    """
+    if isinstance(shapes, Shape) or not isinstance(shapes, Iterable):
+        raise ArgumentTypeError(f"{argument}: expected a list of mbt.Shape, got {quote(shapes)}")
+    found = list(shapes)
+    for i, shape in enumerate(found):
+        if not isinstance(shape, Shape):
+            raise ArgumentTypeError(f"{argument}[{i}]: expected an mbt.Shape, got {quote(shape)}")
+    return found
