@@ -272,6 +272,10 @@ def test_friction_of_pairs_and_bodies():
         ({"friction": {("box0", "box0"): 1.0}}, ArgumentValueError, "pair of the scene"),
         ({"friction": {3: 1.0}}, ArgumentTypeError, "names"),
         ({"friction": [1.0, 2.0]}, mbt.errors.ShapeError, "friction"),
+        *(
+            ({name: [[1, 2], [3]]}, ArgumentTypeError, f"{name}: .* list with entries of different lengths")
+            for name in ("friction", "stiffness", "dissipation", "margin")
+        ),
         ({"stiffness": [-1.0]}, ArgumentValueError, "stiffness"),
         ({"dissipation": "much"}, ArgumentTypeError, "dissipation"),
         ({"stiffness": 1e200}, ArgumentValueError, r"stiffness: expected at most 1e\+100, got 1e\+200"),

@@ -400,12 +400,29 @@ def test_bad_arguments():
         controller.solve(q, v, [goals[0], np.array([0.0, np.nan, 0.0]), None])
     with pytest.raises(mbt.ArgumentTypeError, match=r"contacts: expected a list of mbt\.ContactPoints"):
         mbt.TaskSpaceController(tree, mbt.ContactPoints("trunk", [0.0, 0.0, 0.0]))
-    with pytest.raises(mbt.ArgumentValueError, match="limits: expected some of"):
-        mbt.TaskSpaceController(tree, limits=3)
+    for limits in (3, "effort", [["effort"]]):
+        with pytest.raises(mbt.ArgumentValueError, match="limits: expected some of"):
+            mbt.TaskSpaceController(tree, limits=limits)
+    assert mbt.TaskSpaceController(tree, limits=iter(["effort"]))._options["limits"] == {"effort"}
+    for angular in ("no", 3, np.nan, None, np.ones(3)):
+        with pytest.raises(mbt.ArgumentTypeError, match="angular: expected True or False"):
+            mbt.TaskSpaceController(tree).add_momentum(angular=angular, damping=1)
     with pytest.raises(mbt.ShapeError, match="v: expected shape"):
         controller.solve(q, v[1:], goals)
+    ragged = [[1, 2], [3]]
+    for name, state in (("q", (ragged, v)), ("v", (q, ragged))):
+        with pytest.raises(mbt.ArgumentTypeError, match=f"{name}: .* list with entries of different lengths"):
+            controller.solve(*state, goals)
     with pytest.raises(mbt.ArgumentTypeError, match="actuated: expected joints or their names, got 3"):
         mbt.TaskSpaceController(tree, actuated=[3])
+    with pytest.raises(
+        mbt.ArgumentTypeError, match="actuated: expected a list of joints or their names, got 3"
+    ):
+        mbt.TaskSpaceController(tree, actuated=3)
+    with pytest.raises(
+        mbt.ArgumentTypeError, match="joints: expected a list of joints or their names, got 3"
+    ):
+        mbt.TaskSpaceController(tree).add_posture(joints=3, stiffness=1, damping=1)
     with pytest.raises(mbt.ForeignElementError, match="actuated: expected joints of this tree"):
         mbt.TaskSpaceController(tree, actuated=[make_biped()[0].joints[2]])
     with pytest.raises(mbt.ArgumentValueError, match="before the first tick"):

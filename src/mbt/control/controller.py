@@ -24,6 +24,7 @@ from mbt.errors import (
 from mbt.kinematics.tasks import as_axes
 from mbt.math.arrays import (
     FloatArray,
+    as_bool,
     as_finite_array,
     as_float_array,
     as_nonnegative,
@@ -105,7 +106,8 @@ class TaskSpaceController:
         regularization: float = 1e-4,
     ) -> None:
         compile_copy(tree)
-        if isinstance(limits, str) or not isinstance(limits, Iterable) or not _LIMITS.issuperset(limits):
+        chosen = list(limits) if isinstance(limits, Iterable) and not isinstance(limits, str) else None
+        if chosen is None or not all(isinstance(one, str) and one in _LIMITS for one in chosen):
             raise ArgumentValueError(f"limits: expected some of {sorted(_LIMITS)}, got {quote(limits)}")
         if not isinstance(contacts, Iterable):
             raise ArgumentTypeError(f"contacts: expected a list of mbt.ContactPoints, got {quote(contacts)}")
@@ -116,7 +118,7 @@ class TaskSpaceController:
             "braking": as_positive(braking, "braking"),
             "contact_weight": _as_weight(contact_weight, "contact_weight"),
             "regularization": _as_weight(regularization, "regularization"),
-            "limits": frozenset(limits),
+            "limits": frozenset(chosen),
         }
         self._contacts = tuple(self._as_contact(contact, k) for k, contact in enumerate(contacts))
         self._stands = np.ones(len(self._contacts))
@@ -233,8 +235,9 @@ class TaskSpaceController:
         weight, priority
             As for `add_pose`.
         """
-        chosen = tuple(axis if angular else 3 + axis for axis in as_axes(axes))
-        what = "angular momentum" if angular else "momentum"
+        is_angular = as_bool(angular, "angular")
+        chosen = tuple(axis if is_angular else 3 + axis for axis in as_axes(axes))
+        what = "angular momentum" if is_angular else "momentum"
         return self._add(
             MomentumTask, what, (len(chosen),), len(chosen), weight, damping, 0.0, priority, rows=chosen
         )
@@ -475,8 +478,8 @@ def _as_weight(value: object, name: str) -> float:
 
 def _velocities_of(tree: MultibodyTree, joints: Sequence[Joint | str], argument: str, instance: Any) -> Any:
     """Return which velocities belong to joints, shape (num_velocities,)."""
-    if isinstance(joints, str):
-        raise ArgumentTypeError(f"{argument}: expected a list of joints or their names, got a str")
+    if isinstance(joints, str) or not isinstance(joints, Iterable):
+        raise ArgumentTypeError(f"{argument}: expected a list of joints or their names, got {quote(joints)}")
     mask = np.zeros(tree.num_velocities, dtype=bool)
     for one in joints:
         if not isinstance(one, (Joint, str)):

@@ -241,9 +241,11 @@ class Ticks:
         out: TaskSpaceResult | None,
         context: Context | None,
     ) -> TaskSpaceResult:
+        q = q if type(q) is np.ndarray else as_float_array(q, "q")
+        v = v if type(v) is np.ndarray else as_float_array(v, "v")
         if context is not None or self._locked:
             self._lock(context)
-        if _ndim(q) > 1 or _ndim(v) > 1 or (context is not None and context.batch_shape):
+        if q.ndim > 1 or v.ndim > 1 or (context is not None and context.batch_shape):
             return self._solve_batch(q, v, references, stands, out, context)
         state = as_numbers(q, "q", self._shapes[0]), as_numbers(v, "v", self._shapes[1])
         try:
@@ -449,7 +451,3 @@ class Ticks:
             if not amount <= 1e-7:
                 found[label] = max(found.get(label, 0.0), float(amount))
         return found
-
-
-def _ndim(value: Any) -> int:
-    return value.ndim if type(value) is np.ndarray else np.ndim(value)

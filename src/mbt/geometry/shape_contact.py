@@ -267,9 +267,10 @@ def _read(
     if value is None:
         return default
     if not isinstance(value, Mapping):
-        if np.ndim(value) == 0:
-            return np.full(scene.num_pairs, as_nonnegative(value, what))
-        array = as_float_array(value, what, (scene.num_pairs,)).copy()
+        array = as_float_array(value, what).copy()
+        if array.ndim == 0:
+            return np.full(scene.num_pairs, as_nonnegative(array, what))
+        array = as_float_array(array, what, (scene.num_pairs,))
         if not (np.isfinite(array).all() and (array >= 0.0).all()):
             raise ArgumentValueError(f"{what}: expected finite numbers >= 0, got {quote(value)}")
         return array
