@@ -123,8 +123,17 @@ def test_refuses_surfaces_of_the_same_body_and_pyramids_of_two_faces():
         mbt.TaskSpaceController(tree, [mbt.ContactPoints("trunk", [0, 0, 0], surface="trunk")])
     with pytest.raises(mbt.UnknownNameError, match=r"surface"):
         mbt.TaskSpaceController(tree, [mbt.ContactPoints("trunk", [0, 0, 0], surface="box")])
-    with pytest.raises(mbt.ArgumentValueError, match="num_faces: expected an int >= 3, got 2"):
+    with pytest.raises(mbt.ArgumentValueError, match="num_faces: expected an integer >= 3, got 2"):
         mbt.ContactPoints("trunk", [0, 0, 0], num_faces=2)
+    with pytest.raises(mbt.ArgumentValueError, match="num_faces: expected an integer <= 1000, got 1000000"):
+        mbt.ContactPoints("trunk", [0, 0, 0], num_faces=10**30)
+
+
+def test_refuses_forces_that_are_not_a_positive_number():
+    with pytest.raises(mbt.ShapeError, match=r"max_force: expected one number, got shape \(3,\)"):
+        mbt.ContactPoints("trunk", [0, 0, 0], max_force=np.ones(3))
+    with pytest.raises(mbt.ArgumentValueError, match="max_force: expected a number > 0, got -inf"):
+        mbt.ContactPoints("trunk", [0, 0, 0], max_force=-np.inf)
 
 
 @pytest.mark.parametrize("num_faces", [3, 4])

@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, rows_error
-from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative, as_positive
+from mbt.math.arrays import (
+    FloatArray,
+    as_count,
+    as_finite_array,
+    as_nonnegative,
+    as_positive,
+    as_positive_or_infinite,
+)
 
 __all__ = ["ContactPoints"]
+
+# Each face is a row of the quadratic program. With these, friction is reduced by 5e-6.
+_MOST_FACES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +48,8 @@ class ContactPoints:
     surface : Frame, RigidBody or str, optional
         The frame that is touched, of another body, on which the opposite forces act; World by default.
     num_faces : int, optional
-        Number of faces of the pyramid inscribed in the friction cone, at least 3. In the middle of a face,
-        the friction is reduced by the factor ``cos(pi / num_faces)``.
+        Number of faces of the pyramid inscribed in the friction cone, 3 to 1000. In the middle of a face, the
+        friction is reduced by the factor ``cos(pi / num_faces)``.
 
     Examples
     --------
@@ -71,12 +81,10 @@ class ContactPoints:
         _set(self, "normal", _frozen(normal / length))
         _set(self, "friction", as_positive(self.friction, "friction"))
         _set(self, "damping", as_nonnegative(self.damping, "damping"))
-        if self.max_force != np.inf:
-            _set(self, "max_force", as_positive(self.max_force, "max_force"))
+        _set(self, "max_force", as_positive_or_infinite(self.max_force, "max_force"))
         if not isinstance(self.name, str):
             raise ArgumentTypeError(f"name: expected a str, got {quote(self.name)}")
-        if type(self.num_faces) is not int or self.num_faces < 3:
-            raise ArgumentValueError(f"num_faces: expected an int >= 3, got {quote(self.num_faces)}")
+        _set(self, "num_faces", as_count(self.num_faces, "num_faces", 3, _MOST_FACES))
 
     @property
     def num_points(self) -> int:
