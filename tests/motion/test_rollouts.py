@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -154,6 +156,21 @@ def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
     good = {"q0": q0, "v0": v0, "tau": np.tile(tau, (3, 1)), "dt": 0.1}
     with pytest.raises(mbt.MbtError, match=message):
         functional.rollout(tree, **{**good, **arguments})
+
+
+def test_forces_are_no_context() -> None:
+    tree = tumbling_bodies()
+    forces: Any = mbt.MultibodyForces(tree)
+    for call in (
+        lambda: tree.rollout(forces, np.zeros((5, tree.num_velocities)), 0.1),
+        lambda: mbt.simulate(tree, forces, 0.1),
+        lambda: tree.calc_servo_efforts(forces),
+        lambda: tree.assemble(forces),
+    ):
+        with pytest.raises(
+            mbt.ArgumentTypeError, match=r"context: expected a Context .* got MultibodyForces"
+        ):
+            call()
 
 
 @pytest.mark.parametrize("scalar", ["double", "autodiff", "mpmath"])

@@ -213,6 +213,12 @@ def test_out():
     assert (wrong == 7.0).all()
 
 
+def test_forces_are_no_context():
+    tree = make_tree()
+    with pytest.raises(mbt.ArgumentTypeError, match=r"context: expected a Context .* got MultibodyForces"):
+        tree.calc_sensors(mbt.MultibodyForces(tree))
+
+
 def test_a_tree_without_sensors_has_no_columns():
     tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
     assert (tree.sensors, tree.sensor_names, tree.num_sensor_values) == ((), (), 0)

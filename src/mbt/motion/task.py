@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.math.arrays import as_bool, as_count, as_finite, as_positive
 from mbt.motion.default_method import choose_method
@@ -185,7 +186,7 @@ def _check_context(tree: MultibodyTree, context: Context) -> None:
 
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
-    if getattr(context, "tree", None) is not tree:
+    if not isinstance(context, ContextCore) or context.tree is not tree:
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(

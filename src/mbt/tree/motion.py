@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbt._core.above import above
 from mbt._core.api.tree_energy import TreeCore
+from mbt._core.engines.context import ContextCore
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.servos import has_servos
 
@@ -124,7 +125,7 @@ class Motion(TreeCore):
         tree = cast(Any, self)
         if tree._compiled is None:
             above.compile_copy(tree)
-        if getattr(context, "tree", None) is not self:
+        if not isinstance(context, ContextCore) or context.tree is not self:
             raise_context_mismatch(tree, context)
         limits = above.check_limits(method, joint_limits, limit_efforts)
         path: tuple[FloatArray, FloatArray]

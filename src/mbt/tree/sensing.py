@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from mbt._core.above import above
+from mbt._core.engines.context import ContextCore
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.element_access import ElementAccess
 
@@ -93,7 +94,7 @@ class Sensing(ElementAccess):
         (100, 6)
         """
         tree = cast(Any, self)
-        if getattr(context, "tree", None) is not tree:
+        if not isinstance(context, ContextCore) or context.tree is not tree:
             raise_context_mismatch(tree, context)
         values: Any = above.read_sensors(context, tau_applied, external_forces)
         result: FloatArray = context._numbers.write(out, values, "out")

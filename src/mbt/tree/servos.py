@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, quote
 from mbt.math.leading_axes import entries_of
 from mbt.tree.context_access import raise_context_mismatch
@@ -83,7 +84,7 @@ def read_servos(tree: MultibodyTree, context: Context) -> Servos:
 
 def _servos_of(tree: MultibodyTree, context: Context) -> tuple[Any, ...]:
     """Check a Context, and return the result of `_find_servos`."""
-    if getattr(context, "tree", None) is not tree:
+    if not isinstance(context, ContextCore) or context.tree is not tree:
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(

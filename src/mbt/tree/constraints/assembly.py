@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, AssemblyError, SingularityError, quote
 from mbt.math.arrays import FloatArray, as_positive
 from mbt.tree.constraints.equations import Equations
@@ -71,7 +72,7 @@ def check_is_of_doubles(method: str, tree: MultibodyTree, context: Context) -> N
     ContextMismatchError
         When it belongs to another tree.
     """
-    if getattr(context, "tree", None) is not tree:
+    if not isinstance(context, ContextCore) or context.tree is not tree:
         raise_context_mismatch(tree, context)
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(
