@@ -220,6 +220,9 @@ class TestMultibodyForces:
             forces.add_in_forces(mbt.MultibodyForces(tree, 4))
         with pytest.raises(mbt.MbtError, match="batch_shape"):
             mbt.MultibodyForces(tree, (-1,))
+        for shape, error in (("x", mbt.ArgumentTypeError), (-1, mbt.ArgumentValueError)):
+            with pytest.raises(error, match="batch_shape: expected"):
+                mbt.BatchContext(tree, shape)  # type: ignore[arg-type]
         with pytest.raises(mbt.ArgumentTypeError, match="batch_shape"):
             mbt.MultibodyForces(tree, "3")  # type: ignore[arg-type]
 

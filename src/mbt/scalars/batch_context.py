@@ -55,7 +55,7 @@ class BatchContext(ScalarContext):
         return ContextCore.__new__(cls, tree)
 
     def __init__(self, tree: Any, batch_shape: tuple[int, ...]) -> None:
-        self._batch_shape = batch_shape
+        self._batch_shape = as_batch_shape(batch_shape)
         super().__init__(tree)
 
     @property
