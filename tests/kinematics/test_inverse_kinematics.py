@@ -280,6 +280,15 @@ def test_bad_input(arm: mbt.MultibodyTree) -> None:
         functional.inverse_kinematics(arm, "l6", [0.1, 0.2, 0.3])
     with pytest.raises(mbt.UnknownNameError):
         ik.add_pose("nothing")
+    for add in (
+        lambda: ik.add_pose(None),
+        lambda: ik.add_position(None),
+        lambda: ik.add_orientation(None),
+        lambda: ik.add_direction(None, [0, 0, 1]),
+        lambda: ik.add_relative_pose("l1", None),
+    ):
+        with pytest.raises(mbt.ArgumentTypeError, match="frame: expected a Frame or its name, got NoneType"):
+            add()
     ik.add_pose("l6")
     with pytest.raises(mbt.ArgumentTypeError, match="goals: expected a list"):
         ik.solve(np.eye(4))  # type: ignore[arg-type]

@@ -221,7 +221,7 @@ class TaskList(ABC):
         self, what: str, shape: tuple[int, ...], kind: int, frame: object, weights: Any, **more: Any
     ) -> None:
         self._check_open()
-        index = 0 if frame is None else frame_index(self._tree, frame, "frame")
+        index = 0 if kind == CENTER else frame_index(self._tree, frame, "frame")
         self._tasks.append(Task(what, shape, kind, index, more.pop("base", 0), weights, **more))
 
     def _check_open(self) -> None:
