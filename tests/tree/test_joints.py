@@ -18,8 +18,10 @@ from mbt.errors import (
 )
 from mbt.math import SpatialInertia, make_pose
 from mbt.tree import (
+    BallRpyJoint,
     Mobilizer,
     MultibodyTree,
+    PlanarJoint,
     PrismaticJoint,
     PrismaticMobilizer,
     QuaternionFloatingJoint,
@@ -304,6 +306,26 @@ class TestDamping:
     def test_set_before_finalize(self, tree: MultibodyTree, link: RigidBody) -> None:
         hinge = tree.add_joint(RevoluteJoint, "hinge", tree.world_body, None, link, None, Z)
         assert hinge.set_default_damping(3.0).default_damping == 3.0
+
+
+@pytest.mark.parametrize(
+    ("joint_type", "arguments", "what"),
+    [
+        *((kind, (Z, 0.0, 1.0, True), "damping") for kind in (RevoluteJoint, PrismaticJoint)),
+        *((kind, (Z, False, 1.0), "lower position limits") for kind in (RevoluteJoint, PrismaticJoint)),
+        *((kind, (Z, 0.0, True), "upper position limits") for kind in (RevoluteJoint, PrismaticJoint)),
+        (BallRpyJoint, (True,), "damping"),
+        (QuaternionFloatingJoint, (0.0, True), "damping"),
+        (PlanarJoint, ((0.0, 0.0, np.True_),), "damping"),
+    ],
+)
+def test_booleans_are_no_numbers(
+    tree: MultibodyTree, link: RigidBody, joint_type: Any, arguments: tuple[Any, ...], what: str
+) -> None:
+    with pytest.raises(ArgumentTypeError, match=f"joint 'j': {what}: expected a number, got (True|False)"):
+        joint_type("j", tree.world_frame, link.body_frame, *arguments)
+    with pytest.raises(ArgumentTypeError, match="joint 'j': damping: expected a number, got True"):
+        RevoluteJoint("j", tree.world_frame, link.body_frame, Z).set_default_damping(True)
 
 
 def test_default_pose(tree: MultibodyTree, link: RigidBody) -> None:

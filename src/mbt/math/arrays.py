@@ -53,6 +53,7 @@ __all__ = [
     "check_first_entries",
     "check_leading_axes",
     "check_nesting",
+    "check_no_booleans",
     "check_out",
     "describe_type",
     "has_shape",
@@ -414,6 +415,24 @@ def check_first_entries(value: object, name: str) -> None:
         check_nesting(depth, name)
 
 
+def check_no_booleans(value: object, name: str) -> None:
+    """Raise for a list with a boolean: an option in the wrong place, which NumPy would convert to 0 or 1.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When there is one.
+    """
+    if isinstance(value, (list, tuple)):
+        for entry in value:
+            if isinstance(entry, (bool, np.bool_)):
+                raise _boolean_error(entry, name)
+
+
+def _boolean_error(value: object, name: str) -> ArgumentTypeError:
+    return ArgumentTypeError(f"{name}: expected a number, got {value}")
+
+
 def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatArray:
     # Usually the same object: `==` of dtypes would take longer than the rest.
     if type(value) is np.ndarray and (
@@ -456,7 +475,7 @@ def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatAr
         array = _as_floats(array, name)
     # A boolean is an option in the wrong place; in arrays they are 0 and 1.
     if array.dtype.kind == "b" and not array.ndim:
-        raise ArgumentTypeError(f"{name}: expected a number, got {array}")
+        raise _boolean_error(array, name)
     if array.dtype.kind not in _REAL_KINDS:
         if is_foreign(value):
             raise _foreign_error(value, name)

@@ -9,7 +9,14 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from mbt.errors import ArgumentTypeError, NotFinalizedError, TopologyError, quote
-from mbt.math.arrays import FloatArray, as_finite_array, as_index, is_list_of_floats, shared_array
+from mbt.math.arrays import (
+    FloatArray,
+    as_finite_array,
+    as_index,
+    check_no_booleans,
+    is_list_of_floats,
+    shared_array,
+)
 from mbt.math.leading_axes import cross, cut, join, rotate, transpose
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import matrix_to_quaternion
@@ -271,6 +278,7 @@ class Joint(JointLimits):
             and min(damping, default=0.0) >= 0.0
         ):
             return shared_array(damping)
+        self._checked(check_no_booleans, damping, "damping")
         checked = self._checked(numbers.as_nonnegative_array, damping, "damping", shape)
         vector: FloatArray = numbers.frozen(checked)
         return vector

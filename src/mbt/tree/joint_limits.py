@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import FloatArray, as_float, as_own_array, is_list_of_floats, shared_array, shared_number
+from mbt.math.arrays import (
+    FloatArray,
+    as_float,
+    as_own_array,
+    check_no_booleans,
+    is_list_of_floats,
+    shared_array,
+    shared_number,
+)
 from mbt.tree.coordinates import CoordinateOwner
 
 if TYPE_CHECKING:
@@ -133,8 +141,11 @@ class JointLimits(CoordinateOwner):
         ):
             return shared_array(lower), shared_array(upper)
         label = self._label
-        lower_limits = as_own_array(lower, f"{label}: lower {what} limits", (size,))
-        upper_limits = as_own_array(upper, f"{label}: upper {what} limits", (size,))
+        names = f"{label}: lower {what} limits", f"{label}: upper {what} limits"
+        for limits, name in zip((lower, upper), names, strict=True):
+            check_no_booleans(limits, name)
+        lower_limits = as_own_array(lower, names[0], (size,))
+        upper_limits = as_own_array(upper, names[1], (size,))
         if not _leave_room(lower_limits.tolist(), upper_limits.tolist()):
             raise ArgumentValueError(
                 f"{label}: {what} limits: expected lower <= upper, not both inf or -inf, "
