@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -313,6 +315,13 @@ class TestNames:
             mbt.ArgumentValueError, match="a body named 'link' already in model instance 'left'"
         ):
             tree.add_body(RigidBody("link", M_BBo_B, 2))
+
+    @pytest.mark.parametrize(("name", "error"), [(None, mbt.ArgumentTypeError), ("", mbt.ArgumentValueError)])
+    def test_need_a_name(self, name: Any, error: type[mbt.MbtError]) -> None:
+        tree = MultibodyTree()
+        with pytest.raises(error, match="ModelInstance: name: expected"):
+            tree.add_model_instance(name)
+        assert len(tree.model_instances) == 2
 
     def test_rename(self) -> None:
         tree = MultibodyTree()

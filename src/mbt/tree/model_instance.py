@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from mbt.errors import quote
-from mbt.tree.element import MultibodyElement
+from mbt.tree.element import MultibodyElement, as_name
 from mbt.tree.indices import ModelInstanceIndex
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ModelInstance(MultibodyElement):
     _adder: ClassVar[str] = "add_model_instance"
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, None)
+        super().__init__(as_name(name, f"{type(self).__name__}: name"), None)
 
     @property
     def index(self) -> ModelInstanceIndex:
