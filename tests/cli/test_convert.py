@@ -65,7 +65,7 @@ def test_losses_and_repairs_are_told(tmp_path: Path, capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([ARM], "--to: expected json or urdf"),
+        ([ARM], "give --to json or --to urdf, or an --output that ends in .json or .urdf"),
         ([ARM, "-o", "arm.sdf"], "the suffix of 'arm.sdf' is neither"),
         ([ARM, "-o", "/no/such/folder/arm.json"], "cannot be written: No such file or directory"),
         (["nothing.urdf", "--to", "json"], "there is no such file"),

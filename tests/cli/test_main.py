@@ -105,7 +105,7 @@ def test_info_on_the_arm(info):
         "mbt_arm · ",
         "8 bodies of 18.05 kg · 8 joints, 6 moving · 6 positions · 6 velocities · 6 actuators",
         "world\n  └─ base ",
-        "Does not act: limits of 5 joints (except in implicit steps)",
+        "Read but not applied: limits of 5 joints (only implicit steps enforce them)",
     ):
         assert expected in out
     assert "Warnings" not in out

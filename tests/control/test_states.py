@@ -79,7 +79,7 @@ def test_contexts_of_others_are_refused():
     with pytest.raises(mbt.ArgumentTypeError, match="context: expected a Context"):
         controller.solve(q, v, goals, context=3)
     with pytest.raises(
-        mbt.ContextMismatchError, match="context: expected one of the tree of this controller"
+        mbt.ContextMismatchError, match="context: expected a Context of the tree of this controller"
     ):
         controller.solve(q, v, goals, context=make_hopper()[0].create_default_context())
     two = tree.create_default_context(batch_shape=2)

@@ -354,7 +354,11 @@ def test_bad_arguments_name_themselves() -> None:
         (lambda: make(tree, ["ab"]), r"pairs\[0\]: expected two bodies"),
         (lambda: make(tree, [("base", "lnik")]), r"named 'lnik' for pairs\[0\]. Did you mean 'link"),
         (lambda: make(tree, [("base", 3)]), "expected a body"),
-        (lambda: make(tree, [("link2", "pad")]), "do not move relative to each other"),
+        (lambda: make(tree, [("link2", "link2")]), "pairs: 'link2' is paired with itself"),
+        (
+            lambda: make(tree, [("link2", "pad")]),
+            "cannot be checked: they do not move relative to each other",
+        ),
         (lambda: make(tree, [("base", other.get_body_by_name("link2"))]), "another tree"),
         (lambda: make(tree, 5), "pairs: expected pairs of bodies"),
         (lambda: make(tree, exclude="base"), "exclude: expected pairs"),

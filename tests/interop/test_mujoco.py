@@ -140,7 +140,7 @@ def test_actuators_with_several_controls() -> None:
     model = compile_text(SEVERAL_CONTROLS)
     assert (model.nu, model.actuator_ctrlnum.tolist()) == (4, [1, 2, 1])
     for read, source in ((mbt.interop.from_mujoco, model), (mbt.load_model, SEVERAL_CONTROLS)):
-        with pytest.warns(mbt.ModelWarning, match=r"Does not act: 1 servo \(a plain motor here\)"):
+        with pytest.warns(mbt.ModelWarning, match=r"Read but not applied: 1 servo \(a plain motor here\)"):
             tree = read(source)
         # The force of a DC motor depends on the velocity, but it is not a passive force.
         assert_same_dynamics(tree, model)

@@ -134,7 +134,7 @@ def test_motors_and_what_pushes_away_stay_motors():
     others = """<motor joint="hinge"/><damper joint="hinge" kv="1" ctrlrange="0 1"/>
         <general joint="hinge" gainprm="1" biastype="affine" biasprm="0 4 -1"/>
         <general joint="hinge" gainprm="1" biastype="affine" biasprm="0.5 0 0"/>"""
-    with pytest.warns(mbt.ModelWarning, match=r"Does not act: 3 servos \(plain motors here\)"):
+    with pytest.warns(mbt.ModelWarning, match=r"Read but not applied: 3 servos \(plain motors here\)"):
         tree = mbt.load_model(make_text(others))
     assert not any(motor.is_servo for motor in tree.joint_actuators)
     assert tree.parse_reports[0].inactive["servos"] == 3

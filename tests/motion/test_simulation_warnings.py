@@ -307,7 +307,7 @@ def test_all_solvers_treat_what_is_not_finite_alike(method: str, value: float) -
     # Steps of fixed length hold their forces to the end of the step.
     last, reference = (30, "rk4") if method in SOLVERS else (31, method)
     assert re.match(r"simulate: after 0\.0(29\d*|3) s: the state is not finite", message)
-    assert message.endswith(f": the control along hinge_w had reached {value}")
+    assert message.endswith(f": the control function returned {value} for hinge_w")
     np.testing.assert_allclose(trajectory.time, np.arange(last) * 1e-3, atol=1e-15)
     exact = mbt.simulate(tree, context, 1e-3 * (last - 1), method=reference)
     np.testing.assert_allclose(trajectory.q, exact.q, atol=1e-5)
@@ -337,7 +337,7 @@ def test_steps_that_shrink_for_ever_end_a_simulation() -> None:
         tree, moving(tree, [1e200]), 1.0, method="LSODA", control=lambda time, q, v: 1e3 * v
     )
     assert trajectory.status == "failed"
-    assert "the control along hinge_w had reached" in message
+    assert re.search("the control function returned .* for hinge_w", message)
 
 
 @pytest.mark.parametrize("method", ["BDF", "Radau", "LSODA", "RK45"])
@@ -364,7 +364,7 @@ def test_an_event_that_is_nan(method: str) -> None:
         return np.nan if 0.1 < time < 0.2 else float(q[0])
 
     trajectory, message = warned(tree, context, 1.0, method=method, events=event)
-    assert re.match(r"simulate: events\[0\] was NaN, at 0\.1\d* s for the first time", message)
+    assert re.match(r"simulate: events\[0\] returned NaN, first at 0\.1\d* s; it cannot", message)
     np.testing.assert_allclose(trajectory.events[0].time, whole.events[0].time, atol=1e-12)
 
 

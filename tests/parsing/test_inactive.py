@@ -52,20 +52,28 @@ def sdf() -> str:
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, int], str]] = {
     "nothing": ({}, {}, ""),
-    "a limit": ({"limits": 1}, {"limits": 1}, "Does not act: limits of 1 joint (except in implicit steps)"),
-    "limits": ({"limits": 3}, {"limits": 3}, "Does not act: limits of 3 joints (except in implicit steps)"),
+    "a limit": (
+        {"limits": 1},
+        {"limits": 1},
+        "Read but not applied: limits of 1 joint (only implicit steps enforce them)",
+    ),
+    "limits": (
+        {"limits": 3},
+        {"limits": 3},
+        "Read but not applied: limits of 3 joints (only implicit steps enforce them)",
+    ),
     "shapes of one link": ({"collisions": (2, 0)}, {}, ""),
-    "shapes": ({"collisions": (2, 1)}, {"contacts": 3}, "Does not act: contacts of 3 shapes"),
+    "shapes": ({"collisions": (2, 1)}, {"contacts": 3}, "Read but not applied: contacts of 3 shapes"),
     "friction": (
         {"frictions": 1},
         {"frictions": 1},
-        "Does not act: friction of 1 joint (except in implicit steps)",
+        "Read but not applied: friction of 1 joint (only implicit steps apply it)",
     ),
     "all": (
         {"collisions": (1, 1), "limits": 2, "frictions": 3},
         {"contacts": 2, "limits": 2, "frictions": 3},
-        "Does not act: contacts of 2 shapes, limits of 2 joints (except in implicit steps), "
-        "friction of 3 joints (except in implicit steps)",
+        "Read but not applied: contacts of 2 shapes, limits of 2 joints (only implicit steps enforce them), "
+        "friction of 3 joints (only implicit steps apply it)",
     ),
 }
 
@@ -89,9 +97,12 @@ def test_friction_that_is_asked_for_acts() -> None:
 def test_sdf() -> None:
     report = mbt.load_model(sdf()).parse_reports[0]
     assert report.inactive == {"contacts": 4, "limits": 1, "frictions": 1}
-    joints = "limits of 1 joint (except in implicit steps), friction of 1 joint (except in implicit steps)"
+    joints = (
+        "limits of 1 joint (only implicit steps enforce them), "
+        "friction of 1 joint (only implicit steps apply it)"
+    )
     line = f"contacts of 4 shapes (the floor 'grass' among them), {joints}"
-    assert report.summarize_inactive() == f"Does not act: {line}"
+    assert report.summarize_inactive() == f"Read but not applied: {line}"
 
 
 def test_it_is_in_front_of_warnings() -> None:
@@ -101,8 +112,8 @@ def test_it_is_in_front_of_warnings() -> None:
         mbt.load_model(urdf(limits=2, more=colors))
     lines = str(caught[0].message).splitlines()
     assert len(lines) > 2
-    assert lines[1] == "  Does not act: limits of 2 joints (except in implicit steps)"
-    assert [line for line in lines if "Does not act" in line] == [lines[1]]
+    assert lines[1] == "  Read but not applied: limits of 2 joints (only implicit steps enforce them)"
+    assert [line for line in lines if "Read but not applied" in line] == [lines[1]]
 
 
 def test_json() -> None:

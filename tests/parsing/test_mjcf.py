@@ -71,7 +71,7 @@ def test_a_floor_is_named() -> None:
     report = tree.parse_reports[0]
     assert (report.inactive, report.floors) == ({"contacts": 2}, ["ground"])
     assert "Nothing was ignored" not in str(report)
-    assert str(report).count("Does not act") == 1
+    assert str(report).count("Read but not applied") == 1
     context = tree.create_default_context()
     assert mbt.simulate(tree, context, 1.0).q[-1, 6] < -3.0
 
@@ -133,9 +133,9 @@ def test_what_does_not_act_is_the_first_warning() -> None:
     report = tree.parse_reports[0]
     assert report.inactive == expected
     line = (
-        "Does not act: 2 servos (plain motors here), 1 actuator on no hinge or slide, 1 tendon, "
-        "2 equalities, limits of 2 joints (except in implicit steps), "
-        "friction of 1 joint (except in implicit steps)"
+        "Read but not applied: 2 servos (plain motors here), 1 actuator on no hinge or slide, 1 tendon, "
+        "2 equalities, limits of 2 joints (only implicit steps enforce them), "
+        "friction of 1 joint (only implicit steps apply it)"
     )
     assert str(caught[0].message).splitlines()[1] == f"  {line}"
     assert (report.warnings[0].text, report.warnings[0].about) == (line, "inactive")
@@ -179,8 +179,11 @@ def test_flags_of_constraints(flag: str, limit: float, num_constraints: int, fri
 def test_limits_and_friction_alone_are_no_warning() -> None:
     text = MODELS["radians"].replace('name="j"', 'name="j" frictionloss="2"')
     report = mbt.load_model(text).parse_reports[0]
-    joints = "limits of 1 joint (except in implicit steps), friction of 1 joint (except in implicit steps)"
-    assert report.summarize_inactive() == f"Does not act: {joints}"
+    joints = (
+        "limits of 1 joint (only implicit steps enforce them), "
+        "friction of 1 joint (only implicit steps apply it)"
+    )
+    assert report.summarize_inactive() == f"Read but not applied: {joints}"
     assert not report.warnings
 
 

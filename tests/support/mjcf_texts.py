@@ -165,7 +165,7 @@ LOSSY = {
             '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
             '<actuator><motor name="m" tendon="t"/></actuator>',
         ),
-        "Does not act: 1 actuator on no hinge or slide, 1 tendon",
+        "Read but not applied: 1 actuator on no hinge or slide, 1 tendon",
     ),
     "motor on a tendon": (
         _model(

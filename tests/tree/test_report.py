@@ -55,7 +55,7 @@ def tree() -> MultibodyTree:
 class TestContents:
     def test_needs_finalize(self) -> None:
         for what in ("finalize_report", "topology"):
-            with pytest.raises(mbt.NotFinalizedError, match=f"{what} is known after"):
+            with pytest.raises(mbt.NotFinalizedError, match=rf"{what}: call tree\.finalize\(\) first"):
                 getattr(MultibodyTree(), what)
         with pytest.raises(mbt.NotFinalizedError):
             MultibodyTree().get_topology_graphviz_string()

@@ -83,7 +83,12 @@ def test_what_is_not_given() -> None:
         ("sphere", {"size": [-1]}, mbt.ArgumentValueError, "a sphere cannot have radius = -1"),
         ("plane", {"size": [1]}, mbt.ShapeError, "size of a plane"),
         ("mesh", {"size": [1, 0, 1]}, mbt.ArgumentValueError, "a mesh cannot have scale along y = 0"),
-        ("mesh", {"mesh": None}, mbt.ArgumentValueError, "mesh: a mesh needs the place where it is"),
+        (
+            "mesh",
+            {"mesh": None},
+            mbt.ArgumentValueError,
+            "mesh: a mesh needs the path or address of its file",
+        ),
         ("box", {"mesh": "a.stl"}, mbt.ArgumentValueError, "mesh: a box has no mesh"),
         ("mesh", {"mesh": 3}, mbt.ArgumentTypeError, "mesh: expected text, got int"),
         ("box", {"name": None}, mbt.ArgumentTypeError, "name: expected text, got NoneType"),

@@ -58,7 +58,7 @@ def run_check(options: Namespace) -> tuple[str, int]:
         return json.dumps(value, indent=2, allow_nan=False) + "\n", code
     lines = _describe(reports[0], options)
     if judged is not reports:
-        lines += ["", *_describe_changes(options.fix, changes), ""]
+        lines += ["", *_describe_changes(options.fix, changes, reports[0]), ""]
     for report in reports[1:]:
         lines += _describe(report, options)
     for test in tests:
@@ -109,9 +109,11 @@ def _paint(finding: Finding) -> str:
     return text.replace(f": {finding.severity}: ", f": {paint(finding.severity, color, sys.stdout)}: ", 1)
 
 
-def _describe_changes(file: str, changes: tuple[str, ...]) -> list[str]:
+def _describe_changes(file: str, changes: tuple[str, ...], report: CheckReport) -> list[str]:
     if not changes:
-        return [printable(f"{file}: written unchanged, as no fault has only one remedy")]
+        has_faults = report.at_least("warning")
+        why = ", as no fault has only one remedy" if has_faults else ": nothing to repair"
+        return [printable(f"{file}: written unchanged{why}")]
     return [
         printable(line)
         for line in (f"{file}: written, {len(changes)} repaired", *(f"    {c}" for c in changes))

@@ -39,7 +39,7 @@ def convert(file: str, output: str | None, to: Format | None, **options: Any) ->
         When the file cannot be loaded, or the output cannot be written.
     """
     if output is None and to is None:
-        raise ArgumentValueError("--to: expected json or urdf if no --output determines the format")
+        raise ArgumentValueError("give --to json or --to urdf, or an --output that ends in .json or .urdf")
     tree = load(file, **options)
     remarks = [f"{report.file}: {remark}" for report in tree.parse_reports for remark in report.warnings]
     with warnings.catch_warnings(record=True) as caught:

@@ -32,6 +32,7 @@ from mbt.math.arrays import (
 )
 from mbt.tree import Joint
 from mbt.tree.context_access import raise_foreign_element
+from mbt.tree.report_tables import plural
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -383,7 +384,7 @@ class TaskSpaceController:
 
     def __repr__(self) -> str:
         tasks = ", ".join(task.what for task in self._tasks) or "no tasks"
-        return f"<TaskSpaceController: {tasks}; {len(self._contacts)} contacts>"
+        return f"<TaskSpaceController: {tasks}; {plural(len(self._contacts), 'contact')}>"
 
     def _made(self) -> Ticks:
         if self._ticks is None:
@@ -403,7 +404,9 @@ class TaskSpaceController:
         if not isinstance(context, Context):
             raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
         if context.tree is not self._tree:
-            raise ContextMismatchError("context: expected one of the tree of this controller")
+            raise ContextMismatchError(
+                "context: expected a Context of the tree of this controller, got one of another tree"
+            )
 
     def _as_contact(self, contact: object, k: int) -> tuple[ContactPoints, Frame, Frame | None]:
         if not isinstance(contact, ContactPoints):

@@ -122,7 +122,8 @@ class References:
     def _split(self, reference: tuple[Any, ...], name: str) -> tuple[Any, ...]:
         if len(reference) != 3:
             raise ArgumentValueError(
-                f"{name}: expected a goal or (goal, velocity, acceleration), got a tuple of {len(reference)}"
+                f"{name}: expected a goal or (goal, velocity, acceleration), got a tuple "
+                f"of length {len(reference)}"
             )
         return reference
 

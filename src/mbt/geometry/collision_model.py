@@ -27,6 +27,7 @@ from mbt.geometry.placed_shapes import (
     place_all,
 )
 from mbt.math.arrays import FloatArray, as_bool, as_finite, as_float_array
+from mbt.tree.report_tables import plural
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
@@ -478,7 +479,7 @@ class CollisionModel:
 
     def __repr__(self) -> str:
         """Show the numbers of shapes and pairs."""
-        return f"<CollisionModel: {len(self._shapes)} shapes, {self.num_pairs} pairs>"
+        return f"<CollisionModel: {plural(len(self._shapes), 'shape')}, {plural(self.num_pairs, 'pair')}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle shapes and pairs, so that no file is read again."""

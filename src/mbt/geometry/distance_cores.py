@@ -82,7 +82,9 @@ class DistanceCores:
         if not isinstance(context, Context):
             raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
         if context.tree is not self._tree:
-            raise ContextMismatchError("context: expected one of the tree of this model")
+            raise ContextMismatchError(
+                "context: expected a Context of the tree of this model, got one of another tree"
+            )
 
     def _make(self, vector: FloatArray) -> DistanceCore:
         shapes = [shape.as_tuple() for shape in self._shapes]

@@ -111,9 +111,12 @@ def find_pairs(
     if chosen:
         made = {frozenset((shapes[i].owner, shapes[j].owner)) for i, j in found}
         for pair in chosen - made - excluded:
+            one, *other = map(quote, sorted(pair))
+            if not other:
+                raise ArgumentValueError(f"pairs: {one} is paired with itself")
             raise ArgumentValueError(
-                f"pairs: {' and '.join(map(quote, sorted(pair)))} cannot be a pair: they do not move "
-                "relative to each other, or one of them has no shape"
+                f"pairs: {one} and {other[0]} cannot be checked: they do not move relative to each other, "
+                "or one of them has no shape"
             )
     return found
 

@@ -180,8 +180,8 @@ def _step_of(times: FloatArray) -> float:
     worst = int(np.argmax(np.abs(steps - step)))
     if not step > 0.0 or abs(steps[worst] - step) > _UNEVEN * step:
         raise ArgumentValueError(
-            f"time: expected even steps of time, got one of {steps[worst]:.6g} s at {times[worst]:.6g} s, "
-            f"where the mean is {step:.6g} s: interpolate first"
+            f"time: expected equal, increasing steps, but the step at {times[worst]:.6g} s is "
+            f"{steps[worst]:.6g} s (mean {step:.6g} s): resample first"
         )
     return step
 

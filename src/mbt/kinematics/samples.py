@@ -23,7 +23,9 @@ def check_context(tree: MultibodyTree, context: object) -> Context:
     if not isinstance(context, Context):
         raise ArgumentTypeError(f"context: expected a Context, got {quote(context)}")
     if context.tree is not tree:
-        raise ContextMismatchError("context: expected one of the tree of this problem")
+        raise ContextMismatchError(
+            "context: expected a Context of the tree of this problem, got one of another tree"
+        )
     return context
 
 

@@ -85,6 +85,11 @@ class Inputs:
         """Whether forces depend on the state, or servo targets change."""
         return self._function is not None or self._has_servos or self.targets is not None
 
+    @property
+    def is_function_alone(self) -> bool:
+        """Whether a control function returns all forces that are not constant."""
+        return self._function is not None and not self._has_servos
+
     def calc(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return the forces at a state, (..., num_velocities), if they depend on it."""
         tau = self._row_at(time) if self._function is None else self._call(time, q, v)

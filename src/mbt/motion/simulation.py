@@ -195,7 +195,7 @@ def simulate(
         if tree.num_constraints and is_looked_at and not context.batch_shape:
             symptoms += find_open_loops(task, trajectory, is_known_wrong=bool(symptoms))
     for i, time in sorted(recording.undefined_events.items()):
-        symptoms.append(f"events[{i}] was NaN, at {time:.6g} s for the first time, and cannot pass there")
+        symptoms.append(f"events[{i}] returned NaN, first at {time:.6g} s; it cannot trigger where it is NaN")
     for symptom in symptoms:
         warnings.warn(f"simulate: {symptom}", SimulationWarning, stacklevel=2)
     return trajectory

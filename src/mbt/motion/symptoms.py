@@ -141,7 +141,11 @@ def find_cause(task: Task, trajectory: Trajectory, refused_tau: FloatArray | Non
     tau = trajectory.tau[-1] if refused_tau is None else refused_tau
     if np.abs(tau).max(initial=0.0) > _RUNAWAY or not np.isfinite(tau).all():
         k = int(np.argmax(np.abs(np.nan_to_num(tau, nan=np.inf))))
-        runaway = f"the control along {trajectory.velocity_names[k]} had reached {tau[k]:.3g}"
+        name = trajectory.velocity_names[k]
+        if task.inputs.is_function_alone:
+            runaway = f"the control function returned {tau[k]:.3g} for {name}"
+        else:
+            runaway = f"the force of control and servos along {name} was {tau[k]:.3g}"
         if task.inputs.is_function:
             return runaway
     if task.method == "implicit":

@@ -102,7 +102,9 @@ class Task:
 def _count_steps(duration: float, dt: float) -> int:
     steps = duration / dt
     if steps > 2**53:
-        raise ArgumentValueError(f"dt: expected a countable number of steps, got {dt} for {duration}")
+        raise ArgumentValueError(
+            f"dt: {dt:g} s is too short for a duration of {duration:g} s: too many steps to count"
+        )
     whole = int(steps)
     return max(1, whole + (steps - whole > _LEAST_PART))
 

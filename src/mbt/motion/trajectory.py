@@ -16,6 +16,7 @@ from mbt.motion.names import contact_names, equation_names
 from mbt.motion.operands import METHODS
 from mbt.motion.over_time import RESULTS, VECTORS, calc_over_time, integrals_over_steps
 from mbt.motion.units import position_units, velocity_units
+from mbt.tree.report_tables import plural
 
 if TYPE_CHECKING:
     import os
@@ -559,7 +560,7 @@ class Trajectory:
         """Describe size, method and status."""
         batch = f", batch_shape={self.batch_shape}" if self.batch_shape else ""
         span = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else ""
-        samples = f"{len(self)} samples{span}"
+        samples = f"{plural(len(self), 'sample')}{span}"
         return f"<Trajectory of {samples}, {self.method}, {self.status}{batch}>"
 
 

@@ -37,7 +37,8 @@ class Couplings:
         """
         fault = self._criticize(joint, master)
         if fault is not None:
-            element.repair(f"it mimics {quote(master)}, {fault}", "the coupling is left out", at=at)
+            what = "it mimics itself" if joint == master else f"it mimics {quote(master)}, {fault}"
+            element.repair(what, "the coupling is left out", at=at)
             return
         self._masters[joint] = master
         model = self._model

@@ -23,12 +23,12 @@ _INACTIVE = {
     "equalities": ("1 equality", "{} equalities"),
     "contacts": ("contacts of 1 shape", "contacts of {} shapes"),
     "limits": (
-        "limits of 1 joint (except in implicit steps)",
-        "limits of {} joints (except in implicit steps)",
+        "limits of 1 joint (only implicit steps enforce them)",
+        "limits of {} joints (only implicit steps enforce them)",
     ),
     "frictions": (
-        "friction of 1 joint (except in implicit steps)",
-        "friction of {} joints (except in implicit steps)",
+        "friction of 1 joint (only implicit steps apply it)",
+        "friction of {} joints (only implicit steps apply it)",
     ),
 }
 
@@ -157,7 +157,7 @@ class ParseReport:
         --------
         >>> import mbt
         >>> mbt.load_model(mbt.models.model_path("mbt_arm")).parse_reports[0].summarize_inactive()
-        'Does not act: limits of 5 joints (except in implicit steps)'
+        'Read but not applied: limits of 5 joints (only implicit steps enforce them)'
         """
         parts = []
         for kind, (one, several) in _INACTIVE.items():
@@ -165,7 +165,7 @@ class ParseReport:
             if count:
                 part = one if count == 1 else several.format(count)
                 parts.append(f"{part}{self._describe_floors()}" if kind == "contacts" else part)
-        return f"Does not act: {', '.join(parts)}" if parts else ""
+        return f"Read but not applied: {', '.join(parts)}" if parts else ""
 
     def warn_of_inactive(self) -> None:
         """Put elements that do not act first among the warnings."""

@@ -31,7 +31,7 @@ def take_version(root: Element) -> tuple[int, int]:
     version = read_version(text)
     newest = f"{NEWEST[0]}.{NEWEST[1]}"
     if version is None:
-        what = "it has no version" if text is None else f"its version {quote(text)} is not a version"
+        what = "it has no version" if text is None else f"there is no SDF version {quote(text)}"
         root.repair(what, f"read as SDF {newest}")
         return NEWEST
     if version < OLDEST:

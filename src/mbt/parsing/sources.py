@@ -151,10 +151,11 @@ def _read_file(path: Path) -> Source:
 
 
 def _hint_for_missing(path: Path) -> str:
+    text = "to pass the model itself as text, begin it with '<' or '{'"
     if path.is_absolute():
-        return "text would begin with '<' or '{'"
+        return text
     try:
         folder = f"relative to {show_path(Path.cwd())}"
     except OSError:
         folder = "relative to the working directory, which does not exist"
-    return f"the path is {folder}; text would begin with '<' or '{{'"
+    return f"the path is {folder}; {text}"

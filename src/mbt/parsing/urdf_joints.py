@@ -142,8 +142,9 @@ def _read_limits(joint: Element, limit: Element | None, type_: str) -> JointLimi
         return NO_LIMITS
     lower, upper, velocity, effort = _take_limits(limit)
     if is_limited and (lower is None or upper is None):
-        missing = " and ".join(name for name, value in (("lower", lower), ("upper", upper)) if value is None)
-        joint.repair(f"it is {type_} without {missing} in its <limit>", "it has no such limit", at=limit)
+        missing = [name for name, value in (("lower", lower), ("upper", upper)) if value is None]
+        side = "" if len(missing) == 2 else " on that side"
+        joint.repair(f"its <limit> has no {' and no '.join(missing)}", f"read as unlimited{side}", at=limit)
     if type_ == "continuous":
         lower = upper = None
     elif lower is not None and upper is not None and lower > upper:
@@ -179,7 +180,7 @@ def _check_magnitude(joint: Element, limit: Element, name: str, magnitude: float
     """Return a symmetric limit. A negative number means none, as in SDF, with a warning."""
     if magnitude < 0.0:
         fault = f"{name} = {magnitude:g}: a limit of {name} cannot be negative"
-        joint.repair(fault, "it has no such limit", at=limit)
+        joint.repair(fault, "ignored", at=limit)
         return math.inf
     return magnitude if magnitude < _LARGEST else math.inf
 

@@ -143,14 +143,16 @@ class RigidBody(BodyMotion):
     def node_index(self) -> BodyNodeIndex:
         """The row of this body in all per-body arrays. Known after ``finalize()``."""
         if self._node_index < 0:
-            raise NotFinalizedError(f"{self._label}: node_index is known after tree.finalize().")
+            raise NotFinalizedError(f"{self._label} has no node_index yet: call tree.finalize() first.")
         return self._node_index
 
     @property
     def inboard_mobilizer(self) -> Mobilizer | None:
         """The mobilizer that moves this body; None for World. Known after ``finalize()``."""
         if self._node_index < 0:
-            raise NotFinalizedError(f"{self._label}: inboard_mobilizer is known after tree.finalize().")
+            raise NotFinalizedError(
+                f"{self._label} has no inboard_mobilizer yet: call tree.finalize() first."
+            )
         return self._inboard_mobilizer
 
     @property

@@ -230,7 +230,7 @@ class CoordinateOwner(MultibodyElement):
 
     def _known_start(self, start: int, what: str) -> int:
         if start < 0:
-            raise NotFinalizedError(f"{self._label}: {what} is known after tree.finalize().")
+            raise NotFinalizedError(f"{self._label} has no {what} yet: call tree.finalize() first.")
         return start
 
     def _position_range(self) -> range:

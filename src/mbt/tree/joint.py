@@ -87,7 +87,11 @@ class Joint(JointLimits):
         super().__init__(as_name(name, f"{type(self).__name__}: name"), frame_on_child.model_instance)
         if frame_on_parent.body is frame_on_child.body:
             first, second = frame_on_parent._label, frame_on_child._label
-            where = f"{first} is both F and M" if first == second else f"{first} and {second} are both on it"
+            where = (
+                f"{first} is given for both parent and child"
+                if first == second
+                else f"{first} and {second} are both on it"
+            )
             raise TopologyError(
                 f"{self._label} would connect {frame_on_parent.body._label} to itself: {where}. A joint "
                 "connects two different bodies; a frame that is fixed on a body is a FixedOffsetFrame."
@@ -135,7 +139,7 @@ class Joint(JointLimits):
     def mobilizer(self) -> Mobilizer:
         """The mobilizer that models this joint. Known after ``finalize()``."""
         if self._mobilizer is None:
-            raise NotFinalizedError(f"{self._label}: mobilizer is known after tree.finalize().")
+            raise NotFinalizedError(f"{self._label} has no mobilizer yet: call tree.finalize() first.")
         return self._mobilizer
 
     @property

@@ -140,7 +140,11 @@ class Shape:
             if not (isinstance(value, str) or (value is None and argument != "name")):
                 raise ArgumentTypeError(f"Shape: {argument}: expected text, got {type(value).__name__}")
         if (mesh is None) == (kind == "mesh"):
-            wanted = "a mesh needs the place where it is" if mesh is None else f"a {kind} has no mesh"
+            wanted = (
+                "a mesh needs the path or address of its file: mesh=..."
+                if mesh is None
+                else f"a {kind} has no mesh"
+            )
             raise ArgumentValueError(f"Shape: mesh: {wanted}")
         if size is None:
             size = (1.0, 1.0, 1.0) if kind == "mesh" else ()

@@ -153,7 +153,7 @@ class StateLayout(ElementAccess):
     def _finalized(self, what: str) -> FinalizationPlan:
         if self._plan is None:
             self._check_constructed()
-            raise NotFinalizedError(f"{what} is known after tree.finalize().")
+            raise NotFinalizedError(f"{what}: call tree.finalize() first.")
         return self._plan
 
     def _fact(self, what: str, make: Callable[[], Any], key: object = None) -> Any:
