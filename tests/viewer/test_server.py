@@ -284,7 +284,7 @@ def test_positions_that_are_nowhere_are_told(tmp_path: Path) -> None:
 )
 def test_a_page_of_too_many_pictures_is_refused(tmp_path: Path, settings: dict[str, float]) -> None:
     path = tmp_path / "long.html"
-    with pytest.raises(mbt.ArgumentValueError, match="pictures, but a page holds 1000000: take a larger"):
+    with pytest.raises(mbt.ArgumentValueError, match="pictures, but a page holds at most 1000000: use"):
         mbt.record(pendulum(), [[0.0], [0.1], [0.2]], path, **settings)
     assert not path.exists()
     mbt.record(pendulum(), [[0.0], [1e308]], path, dt=0.01)
@@ -501,7 +501,7 @@ def test_of_a_large_batch_some_are_drawn() -> None:
     """And a warning says so, once."""
     tree = pendulum()
     with mbt.view(tree, open_browser=False) as viewer:
-        with pytest.warns(mbt.ModelWarning, match="of 500 states 200 are drawn"):
+        with pytest.warns(mbt.ModelWarning, match="of 500 states, 200 evenly spaced ones are drawn"):
             viewer.show(np.linspace(-0.5, 0.5, 500)[:, np.newaxis])
         viewer.show(np.linspace(-0.4, 0.5, 500)[:, np.newaxis])  # Warnings are errors here.
         drawing = viewer.models[0]._drawing
