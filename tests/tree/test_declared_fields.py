@@ -184,7 +184,7 @@ def test_no_list_but_that_of_its_room_names_a_type() -> None:
         assert [name for name in names if name in text] == [], path
 
 
-@pytest.mark.parametrize(("what", "most"), [("joint type", 5), ("force element", 4)])
+@pytest.mark.parametrize(("what", "most"), [("joint type", 5), ("force element", 4), ("file format", 2)])
 def test_contributing_traces_a_type_to_the_last_file(what: str, most: int) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     (paragraph,) = [p for p in text.split("\n\n") if p.startswith(f"**A {what}.**")]
