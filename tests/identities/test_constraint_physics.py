@@ -102,6 +102,27 @@ def test_errors_change_at_the_rates_of_the_jacobian() -> None:
         np.testing.assert_allclose((later[0] - later[1]) / (2 * h), bias, atol=1e-6 * (1 + abs(bias).max()))
 
 
+def test_dofs_that_carry_both_ends_have_no_entry() -> None:
+    """Exactly zero: in a floating linkage, the six of the base."""
+    tree = mbt.MultibodyTree()
+    base = tree.add_body(mbt.RigidBody("base", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.3)))
+    fingers = []
+    for side in (-1.0, 1.0):
+        M = mbt.SpatialInertia.point_mass(0.1, [0, 0, 0.1])
+        finger = tree.add_body(mbt.RigidBody(f"finger{side}", M))
+        X_PF = mbt.math.make_pose([0.1 * side, 0.2, 0.3], rpy=[0.3, side, 0.1])
+        tree.add_joint(mbt.RevoluteJoint, f"knuckle{side}", base, X_PF, finger, None, [0, 0, 1])
+        fingers.append(finger)
+    tree.add_constraint(mbt.WeldConstraint("weld", *fingers))
+    tree.add_constraint(mbt.DistanceConstraint("rod", fingers[0], [0, 0, 0.1], base, [0, 0, 0], 0.3))
+    tree.finalize()
+    context = tree.create_default_context()
+    context.q = tree.random_positions(np.random.default_rng(1))
+    J = tree.calc_constraint_jacobian(context)
+    assert not J[:, :6].any()
+    assert J[:, 6:].any(axis=1).all()
+
+
 def test_errors_of_a_weld_near_half_a_turn() -> None:
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))

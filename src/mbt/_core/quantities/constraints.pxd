@@ -156,8 +156,8 @@ cdef inline void add_columns(
         J[x.dof_a] = <T>1.0
         J[x.dof_b] = -p.constraints[x.start + 2]
     else:
-        add_columns_of_end(model, x, p, k, model.frame_node[x.a], A, B, A, J)
-        add_columns_of_end(model, x, p, k, model.frame_node[x.b], A, B, B, J)
+        add_columns_of_end(model, x, p, k, model.frame_node[x.a], model.frame_node[x.b], A, B, A, J)
+        add_columns_of_end(model, x, p, k, model.frame_node[x.b], model.frame_node[x.a], A, B, B, J)
 
 
 cdef inline void add_columns_of_end(
@@ -168,7 +168,8 @@ cdef inline void add_columns_of_end(
     const Parameters[T]* p,
     # In:
     const Kinematics[T]* k,
-    int node,
+    int node,             # that of the end
+    int other,            # and that of the other end
     const FrameMotion[T]* A,
     const FrameMotion[T]* B,
     # Work:
@@ -176,13 +177,17 @@ cdef inline void add_columns_of_end(
     # Out:
     T* J,                 # (num_equations_of, nv)  [1, m]
 ) noexcept nogil:
-    """Each dof inboard of a node moves one of the two frames, `end`, while the other is at rest."""
+    """Each dof between a node and where the paths of both ends meet moves one frame, `end`, but not the other."""
     cdef const T* X_WB = k.X_WB
     cdef const T* H = k.H_PB_W
     cdef Motion[T] V
     cdef T[6] rates
     cdef int i, l
-    while node > 0:
+    while True:
+        while other > node:
+            other = model.parent[other]
+        if other == node:
+            break
         for l in range(model.v_start[node], model.v_start[node + 1]):
             V = shifted(motion_at(H + 6*l), end.p - position_at(X_WB + 16*node))
             end.w, end.v = V.w, V.v
