@@ -168,6 +168,18 @@ def test_a_door_sticks_below_its_friction_and_turns_above():
     np.testing.assert_allclose(v[-1], (1.0 + holds) / 0.5, rtol=1e-3)
 
 
+def test_doors_of_a_batch_move_as_each_alone():
+    tree = make_door(mbt.DoorHingeConfig())
+    many, alone = tree.create_default_context((3,)), tree.create_default_context()
+    many.q, many.v = [[0.1], [0.2], [0.3]], [[1.0], [-2.0], [0.0]]
+    q, v = tree.rollout(many, np.ones((3, 5, 1)), H, method="implicit")
+    for i in range(3):
+        alone.q, alone.v = many.q[i], many.v[i]
+        one = tree.rollout(alone, np.ones((5, 1)), H, method="implicit")
+        np.testing.assert_array_equal(q[i], one[0])
+        np.testing.assert_array_equal(v[i], one[1])
+
+
 def test_a_stiff_door_spring_and_catch_hold():
     config = mbt.DoorHingeConfig(
         spring_zero_angle_rad=0.5, spring_constant=1e6, catch_torque=500.0, catch_width=1e-3

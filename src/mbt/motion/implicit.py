@@ -7,7 +7,6 @@ The next velocity minimises a convex function; docs/implicit_steps.md derives it
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -423,13 +422,7 @@ def take_anew(context: Context) -> Context:
         elif isinstance(element, JointFriction):
             element.set_friction(own, 0.0)
         elif isinstance(element, DoorHinge):
-            config = element.get_config(own)
-            element.set_config(
-                own,
-                replace(
-                    config, dynamic_friction_torque=0.0, static_friction_torque=0.0, viscous_friction=0.0
-                ),
-            )
+            element._remove_friction(own)
         elif isinstance(element, SpringsAndDampers):
             nothing = np.zeros_like(element._get_constants(own)[0])
             element._set_constants(own, nothing, nothing)

@@ -293,6 +293,11 @@ class DoorHinge(JointForceElement):
 
     # For the tree.
 
+    def _remove_friction(self, context: ContextCore) -> None:
+        """Set the three constants of friction to zero, in all samples of a batch."""
+        first = _NAMES_OF_CONSTANTS.index("dynamic_friction_torque")
+        self._set_numbers(context, first, np.zeros(3))
+
     def _slows(self, context: ContextCore) -> bool:
         return True  # At least its catch does.
 
