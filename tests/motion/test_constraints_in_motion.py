@@ -12,6 +12,8 @@ from mbt import functional
 from support.constraints import conditioning, tree_with_loops
 from support.joint_types import random_state
 
+pytestmark = pytest.mark.usefixtures("form")
+
 
 def pendulum(stabilization: tuple[float, float]) -> mbt.MultibodyTree:
     """Return a ball on a massless rod that is longer than it should be."""

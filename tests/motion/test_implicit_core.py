@@ -10,6 +10,8 @@ from mbt import functional
 from mbt.motion.implicit import ImplicitSteps
 from support.convex_steps import ConvexSteps
 
+pytestmark = pytest.mark.usefixtures("form")
+
 
 def make_leg(
     *, floating=True, limits=True, servos=True, springs=True, friction=True, contact=True, loop=True

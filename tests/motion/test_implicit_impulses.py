@@ -17,6 +17,8 @@ from motion.test_implicit_steps import G, make_block, make_chain, make_slider
 
 H = 2e-3
 
+pytestmark = pytest.mark.usefixtures("form")
+
 
 def simulate(tree, context, duration, **options):
     with warnings.catch_warnings():

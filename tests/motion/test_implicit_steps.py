@@ -15,6 +15,8 @@ from mbt.motion.implicit import ImplicitSteps
 
 G = 9.81
 
+pytestmark = pytest.mark.usefixtures("form")
+
 
 def make_chain(num=3, *, gravity=True, damping=0.0, spring=0.0, weld=True):
     """Links of different inertias on hinges about x, y, z in turn."""

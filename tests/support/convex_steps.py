@@ -38,6 +38,8 @@ _STICTION = 1e-5
 _LITTLE = 1e-9
 # Directions below this are rounding, and are kept.
 _NOTHING = 1e-24
+# Rows of Jacobians with no larger entry are rounding, and move nothing.
+_LEAST = 1e-12
 # Time in which an open constraint closes, and in which a joint beyond its limit returns [s].
 _CLOSING = 0.02
 _RETURN = 0.2
@@ -292,6 +294,7 @@ class ConvexSteps:
             for k in range(first, last, 3):  # groups along three axes
                 axes = slice(k, min(k + 3, last))
                 share[:, axes] = share[:, axes].max(axis=1, keepdims=True)
+                share[:, axes] *= np.abs(J[:, axes]).max(axis=(1, 2), keepdims=True)[..., 0] > _LEAST
                 for b in range(self.count):
                     values, directions = np.linalg.eigh(responses[b, axes, axes])
                     little = directions[:, values <= _LITTLE * share[b, k]]

@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "Terms", "calc_gradient", "is_unclipped"]
 
-RIGID, STICTION, LITTLE, NOTHING, CLOSING, RETURN, PULL = (
-    CONSTANTS[name] for name in ("rigid", "stiction", "little", "nothing", "closing", "return", "pull")
+RIGID, STICTION, LITTLE, NOTHING, LEAST, CLOSING, RETURN, PULL = (
+    CONSTANTS[name]
+    for name in ("rigid", "stiction", "little", "nothing", "least", "closing", "return", "pull")
 )
 # Principal moments that differ by less, relative to the largest, are treated as equal.
 _APART = 1e-9
 
 
 class Problem(NamedTuple):
-    """The terms of the gradient, as in `solvers/convex_step.hpp`: plain, or with derivatives."""
+    """The terms of the gradient, as in `solvers/convex_problem.hpp`: plain, or with derivatives."""
 
     h: Any
     tau: Any
@@ -315,6 +316,7 @@ class Terms:
             for first in range(constraint.first_equation, end, 3):
                 block = slice(first, min(first + 3, end))
                 share = np.max(_shares(J[:, block], M), axis=1, keepdims=True)
+                share = share * (np.abs(autodiff.value(J[:, block])).max((1, 2)) > LEAST)[:, np.newaxis]
                 P = _find_much(autodiff.value(J[:, block]), autodiff.value(M))
                 rows.append(np.einsum("bij,bjk->bik", P, J[:, block]))
                 wanted.append(np.einsum("bij,bj->bi", P, errors[:, block] / -(h + CLOSING)))

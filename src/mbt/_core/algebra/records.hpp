@@ -186,6 +186,42 @@ struct ArticulatedDof {
   T u;         // [N m, N]  tau - H' Z
 };
 
+// A point on a mobod in contact with a plane that does not move.
+template <class T>
+struct PointOnMobod {
+  Force<T> axes[3];  // [m, 1]  unit forces at the point along the axes of the plane, about No in N
+  Vec3<T> p;         // [m]     p_NP
+  T depth;           // [m]
+  int mobod;
+};
+
+// Implicit steps in sweeps: the tree at the beginning of a step. Rows of J are ordered by group, as those of Z.
+template <class T>
+struct CompliantWork {
+  Articulated<T>* mobods;       // (num_mobods,)
+  ArticulatedDof<T>* dofs;      // (nv,)
+  RigidInertia<T>* composites;  // (num_mobods,)
+  T* H_N;                // (nv, 6)          [1, m]
+  T* responses;          // (num_mobods, 6, 6)  [1/(kg m^2), 1/(kg m), 1/kg]  of mobods to forces on them
+  T* still;              // (nv,)            [rad/s, m/s]  zeros
+  T* resistance;         // (nv,)            [kg m^2, kg]  of dofs by themselves
+  T* sin_q;              // (angle_stride,)
+  T* cos_q;
+  T* P;                  // (m, 3)           [1]  projections of three rows each, see little_directions.hpp
+  T* u;                  // (m,)             [rad/s, m/s]
+  T* J;                  // (dofs, rows)     [1, m]  for each group
+  PointOnMobod<T>* points;  // (num_points,)
+  Pose<T>* X_WN;         // (num_mobods,)    where there are points
+  Motion<T>* V;          // (num_mobods,)    [rad/s, m/s]
+  Force<T>* F;           // (num_mobods,)    [N m s, N s]
+  T* sizes;              // (num_mobods, 2)  [N m s, N s]  sums of norms of the terms of F; where there are points
+  int num_points;
+  ConstraintWork<T> w;
+  int* carries;          // (num_mobods,)    whether a point or a root of a group is on a mobod or outboard of it
+  int with_rows;         // whether the factors are those of rows and points, too
+  int has_projections;   // whether any of P is not the identity
+};
+
 // The divisors of forward dynamics: those of dof k are at offset `stride * k`. D is null if no divisors are needed.
 template <class T>
 struct Pivots {

@@ -86,6 +86,36 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S* du
         S* graded
 
+    cdef cppclass PointOnMobod[S]:
+        Force[S]* axes  # (3,)
+        Vec3[S] p
+        S depth
+        int mobod
+
+    cdef cppclass CompliantWork[S]:
+        Articulated[S]* mobods
+        ArticulatedDof[S]* dofs
+        RigidInertia[S]* composites
+        S* H_N
+        S* responses
+        S* still
+        S* resistance
+        S* sin_q
+        S* cos_q
+        S* P
+        S* u
+        S* J
+        PointOnMobod[S]* points
+        Pose[S]* X_WN
+        Motion[S]* V
+        Force[S]* F
+        S* sizes
+        int num_points
+        ConstraintWork[S] w
+        int* carries
+        int with_rows
+        int has_projections
+
     cdef cppclass RelativeMotion[S]:
         Mat3[S] R_WA
         Vec3[S] p_WC

@@ -1,9 +1,9 @@
-from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, Ends, Parameters
+from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, CompliantWork, Ends, Parameters
 from mbt._core.algebra.spatial cimport copy
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_singularity_between
 from mbt._core.joints.mobilizers cimport calc_v
 from mbt._core.model.structs cimport ForceElement, Model, Switches
-from mbt._core.passes cimport element_forces, jacobian
+from mbt._core.passes cimport compliant_dynamics, element_forces, jacobian
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.mass_matrix_in_rows cimport calc_mass_matrix_in_rows, count_momenta
 from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, stride_of_axes
@@ -35,6 +35,11 @@ multiply_by_Nplus = jacobian.multiply_by_Nplus[double]
 velocity_kinematics = calc_velocity_kinematics[double]
 velocities_in_world = calc_velocities_in_world[double]
 velocities_of_mobilizer = calc_v[double]
+count_compliant_work = compliant_dynamics.count_compliant_work
+place_tree = compliant_dynamics.place_tree
+calc_slopes_and_shares = compliant_dynamics.calc_slopes_and_shares
+calc_momenta_and_rates = compliant_dynamics.calc_momenta_and_rates
+add_impulses = compliant_dynamics.add_impulses
 
 # Dynamics and motion are compiled here; other modules add their quantities.
 register_dynamics[double](&of_doubles)
@@ -114,6 +119,35 @@ cdef int forward_dynamics(
     return find_massless_dof(model, switches.locked, algorithms.run_constrained_dynamics[double](
         model, p, gravity, switches, q, v, <const double*>NULL, tau, memory, vdot
     ))
+
+
+cdef int solve_with_compliance(
+    # Topology:
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[double]* p,
+    # In:
+    bint with_rows,
+    const double* slopes,    # (nv + num_equations + 4 num_points,) [kg m^2, kg]
+    # Work:
+    CompliantWork[double]* x,
+    # Out:
+    double* y,               # (nv,)            [rad/s, m/s]  in: [N m s, N s]
+) noexcept nogil:
+    """Solve the linear system of an implicit step, see `compliant_dynamics`.
+
+    Returns -1, or the last dof that nothing resists; without rows, also one that only rounding resists.
+    """
+    cdef int k
+    compliant_dynamics.solve_with_compliance(model, switches, p, with_rows, slopes, x, y)
+    if not with_rows:
+        return find_massless_dof(model, switches.locked, x.dofs)
+    # Slopes of rows and points may be much larger than any inertia, which is no reason to give up.
+    for k in range(model.num_velocities - 1, -1, -1):
+        if not x.dofs[k].D > 0.0 and not (switches.locked != NULL and switches.locked[k]):
+            return k
+    return -1
 
 
 cdef const double* multipliers_in(const Model* model, double* memory) noexcept nogil:

@@ -5,7 +5,7 @@ from libc.math cimport fabs, fmax
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities.call cimport Call
 from mbt._core.solvers.implicit_rows cimport (
-    STICTION, MassFactor, Problem, Terms, calc_touch, mask, minimize, multiply, spots_of,
+    STICTION, MassFactor, Problem, Terms, calc_touch, dot, mask, minimize, multiply, spots_of,
 )
 from mbt._core.solvers.shape_contact cimport UNFORESEEN, TouchPoint, find_contacts_of
 
@@ -118,3 +118,37 @@ cdef inline int minimize_with_friction(
             break
         iterations += minimize(y[0], v, NULL, residual)
     return iterations
+
+
+cdef inline double* tell_touches(
+    # Parameters:
+    const Terms* x,
+    # In:
+    Py_ssize_t step,
+    const double* v1,        # (nv,)  [rad/s, m/s]
+    const double* along,     # (nv,)  [rad/s, m/s]
+    # Work:
+    Problem* y,
+    # Out:
+    double* row,             # (num_spots, 12)  [SI]  see `ImplicitCore.touch`
+    double* power,           # (1,)  [J/s]
+) noexcept nogil:
+    """Write a row for each point at which shapes push in a step to v1; return where the next one begins."""
+    cdef int n = y.n
+    cdef int j, k
+    cdef double[3] f
+    cdef const TouchPoint* contact
+    multiply(3*y.num_points, n, y.points, v1, y.u)
+    take_over_normals(x, y, y.u)
+    for j in range(x.num_points, y.num_points):
+        calc_touch(y[0], j, y.u + 3*j, f)
+        if not f[2] > 0.0:
+            continue
+        contact = spots_of(x, y) + (j - x.num_points)
+        row[0], row[1], row[11] = step, contact.pair, contact.gap
+        for k in range(3):
+            row[2 + k], row[5 + k] = contact.p[k], contact.n[k]
+            row[8 + k] = (f[0]*contact.s[k] + f[1]*contact.t[k] + f[2]*contact.n[k])/y.h
+            power[0] += f[k]/y.h*dot(n, y.points + <Py_ssize_t>n*(3*j + k), along)
+        row += 12
+    return row

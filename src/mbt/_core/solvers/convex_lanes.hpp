@@ -1,4 +1,4 @@
-// The convex problem of convex_step.hpp for MBT_W states at once, of trees whose contacts couple no branches.
+// The convex problem of convex_problem.hpp for MBT_W states at once, of trees whose contacts couple no branches.
 //
 // Then M, its factors and all second derivatives have entries only between a dof and those on its path to World. Such a
 // matrix is packed: the diagonal entry of dof k is followed by those with the dofs inboard of it, the outermost first.
@@ -24,7 +24,7 @@ struct Branches {
   const int* dofs;    // packed: the other dof of each entry
 };
 
-// Every number of `Problem` in convex_step.hpp, which explains the members, has one value per lane here.
+// Every number of `Problem` in convex_problem.hpp, which explains the members, has one value per lane here.
 struct LaneProblem {
   Branches tree;
   int num_servos, num_points;

@@ -1,26 +1,14 @@
-// The convex problem of an implicit step, and Newton's method with an exact line search that solves it.
-//
-// 1/2 v' M v - p' v + sum of l(J v), see docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
-// All matrices are stored row by row.
+// Newton's method with an exact line search for the problem of an implicit step.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
-#include "solvers/symmetric_factors.hpp"
+#include "solvers/convex_problem.hpp"
 
 namespace mbt_convex {
-
-// Compliance of rigid limits and constraints relative to the inertia that they move; and of friction that sticks.
-constexpr double kRigid = 1e-6, kStiction = 1e-5;
-// Eigenvalues of J M^-1 J' for equations along three axes, relative to the largest: below kLittle they come from angles
-// given with five digits, (3.2e-5)^2, as in forward dynamics; below kNothing from rounding.
-constexpr double kLittle = 1e-9, kNothing = 1e-24;
-// Time in which an open constraint closes, and in which a joint beyond its limit returns [s]. Joints start beyond
-// limits where a file has no pose of its own, and must not snap back. A damped spring pulls them, of period 2 pi kPull:
-// against a loop that holds them, an unbounded force would feed energy into the loop.
-constexpr double kClosing = 0.02, kReturn = 0.2, kPull = 2e-3;
 
 // The residual of the gradient relative to its terms at which the iteration ends.
 constexpr double kTolerance = 1e-13;
@@ -32,200 +20,8 @@ constexpr int kMostIterations = 40;
 // A line search ends where the slope is this fraction of the first one.
 constexpr double kSlope = 1e-3;
 constexpr int kMostTrials = 40;
-
-struct Problem {
-  int n;             // velocities
-  int num_servos;
-  int num_rows;      // equations of constraints; springs and bushings between bodies; limits of angles
-  int num_sided;     // the last rows, which act only where the velocity is too small
-  int num_points;    // in contact
-  double h;
-  double* M;         // (n, n)
-  double* p;         // (n,) momentum, and the impulses that do not depend on v
-  double* linear;    // (n,) impulse against v, per velocity
-  double* lower;     // (n,) velocities that limits allow
-  double* upper;
-  double* limit_slope;      // (n,) impulse per velocity beyond them
-  double* back;      // (n,) velocities at which joints beyond their limits return
-  double* pull;      // (n,) impulse that brings them back from rest; less while they move, zero within limits
-  double* friction;         // (n,) largest impulse of dry friction
-  double* friction_slope;   // (n,) impulse per velocity at rest
-  double* given;            // (n,) forces of inputs
-  double* carried;          // (n,) the velocity without forces, on request
-  const double* effort_lower;  // (n,) limits of inputs and servos together
-  const double* effort_upper;
-  const int* dofs;          // (num_servos,)
-  double* effort;           // (num_servos,) of servos at v = 0
-  double* effort_slope;     // (num_servos,) its decrease per velocity
-  const double* effort_limit;  // (num_servos,)
-  double* J;                // (num_rows, n)
-  double* target;           // (num_rows,) desired velocities
-  double* row_slope;        // (num_rows,) impulse per missing velocity
-  double* points;           // (num_points, 3, n) Jacobians: along the plane, and away from it
-  double* stiffness;        // (num_points,)
-  double* dissipation;
-  double* depth;
-  double* point_friction;   // largest impulse
-  double* point_slope;      // impulse of friction per speed while a point sticks
-  // Working memory.
-  double* H;         // (n, n)
-  double* scale;     // (n,) one over the root of the diagonal of M
-  double* gradient;  // (n,)
-  double* size;      // (n,) size of its terms
-  double* direction;
-  double* trial;
-  double* Mv;        // (n,) M v
-  double* Md;        // (n,) M direction
-  double* total;     // (n,) inputs and servos before their common limits
-  double* u;         // (num_rows + 3 num_points,) J v
-  double* du;        // (num_rows + 3 num_points,) J direction
-  int* columns;      // (n, n) of factors
-};
-
-// Takes directions with small eigenvalues out of J (count, n), the rows of up to three equations along axes, and out of
-// their target velocities. `columns` is Y = L'^-1 J' of M = L' L, S = Y'Y (3, 3), `most` the largest on its diagonal.
-// Directions below kNothing are harmless and stay, as they may turn where J changes. S is overwritten.
-inline void take_out_little(
-    int count, int n, double most, const double* columns, double* S, double* J, double* target) {
-  double range[9];  // orthonormal directions with large eigenvalues
-  int rank = 0;
-  if (!std::isfinite(most)) return;
-  // By far the most frequent case: no eigenvalue is less than the determinant over the square of the trace.
-  if (count == 3 && S[0]*(S[4]*S[8] - S[5]*S[5]) - S[1]*(S[1]*S[8] - S[5]*S[2]) + S[2]*(S[1]*S[5] - S[4]*S[2]) >
-      27.0*kLittle*most*most*most)
-    return;
-  for (; rank < count; ++rank) {
-    int p = 0;
-    for (int i = 1; i < count; ++i)
-      if (S[4*i] > S[4*p]) p = i;
-    const double pivot = S[4*p];
-    if (!(pivot > kLittle*most)) break;
-    double* q = range + 3*rank;
-    double column[3] = {0.0, 0.0, 0.0};
-    for (int i = 0; i < count; ++i) column[i] = q[i] = S[3*i + p];
-    for (int i = 0; i < count; ++i)
-      for (int j = 0; j < count; ++j) S[3*i + j] -= column[i]*column[j]/pivot;
-    for (int times = 0; times < 2; ++times)
-      for (int r = 0; r < rank; ++r) subtract(count, dot(count, range + 3*r, q), range + 3*r, q);
-    const double length = std::sqrt(dot(count, q, q));
-    for (int i = 0; i < count; ++i) q[i] /= length;
-  }
-  if (rank == count) return;
-  double P[9] = {0.0}, said = 0.0;
-  for (int r = 0; r < rank; ++r)
-    for (int i = 0; i < count; ++i) subtract(count, -range[3*r + i], range + 3*r, P + 3*i);
-  for (int k = 0; k < n; ++k)
-    for (int i = 0; i < count; ++i) {
-      double rest = columns[std::ptrdiff_t(n)*i + k];
-      for (int j = 0; j < count; ++j) rest -= P[3*i + j]*columns[std::ptrdiff_t(n)*j + k];
-      said += rest*rest;
-    }
-  if (said <= kNothing*most) return;
-  for (int k = -1; k < n; ++k) {
-    double* x = k < 0 ? target : J + k;
-    const int stride = k < 0 ? 1 : n;
-    double old[3];
-    for (int i = 0; i < count; ++i) old[i] = x[stride*i];
-    for (int i = 0; i < count; ++i) x[stride*i] = dot(count, P + 3*i, old);
-  }
-}
-
-// Doubles of working memory, from H on.
-inline std::ptrdiff_t count_memory(int n, int num_rows, int num_points) {
-  return 2*std::ptrdiff_t(n)*n + 9*std::ptrdiff_t(n) + 2*(num_rows + 3*std::ptrdiff_t(num_points));
-}
-
-inline void set_memory(Problem& x, double* memory) {
-  const std::ptrdiff_t n = x.n;
-  x.H = memory;
-  x.scale = x.H + n*n;
-  x.gradient = x.scale + n;
-  x.size = x.gradient + n;
-  x.direction = x.size + n;
-  x.trial = x.direction + n;
-  x.Mv = x.trial + n;
-  x.Md = x.Mv + n;
-  x.total = x.Md + n;
-  x.u = x.total + n;
-  x.du = x.u + x.num_rows + 3*x.num_points;
-  x.columns = reinterpret_cast<int*>(x.du + x.num_rows + 3*x.num_points);
-}
-
-inline double clip(double x, double lower, double upper) { return x < lower ? lower : x > upper ? upper : x; }
-inline double positive(double x) { return x > 0.0 ? x : 0.0; }
-
-// The efforts of servos and inputs at v before their common limits; and, unless null, the `steepness` of each dof.
-inline void add_drives(const Problem& x, const double* v, double* total, double* steepness) {
-  for (int i = 0; i < x.n; ++i) total[i] = x.given[i];
-  for (int i = 0; i < x.num_servos; ++i) {
-    const int k = x.dofs[i];
-    const double wanted = x.effort[i] - x.effort_slope[i]*v[k];
-    total[k] += clip(wanted, -x.effort_limit[i], x.effort_limit[i]);
-    if (steepness && std::fabs(wanted) < x.effort_limit[i]) steepness[k] += x.h*x.effort_slope[i];
-  }
-}
-
-// Impulses against v along dof i, without those of drives.
-inline double pull_slope(const Problem& x, int i) { return x.back[i] != 0.0 ? x.pull[i]/std::fabs(x.back[i]) : 0.0; }
-
-inline double pull_impulse(const Problem& x, int i, double v) {
-  const double wanted = pull_slope(x, i)*(v - x.back[i]);
-  return x.back[i] > 0.0 ? clip(wanted, -x.pull[i], 0.0) : clip(wanted, 0.0, x.pull[i]);
-}
-
-inline double limit_impulse(const Problem& x, int i, double v) {
-  return x.limit_slope[i]*(positive(v - x.upper[i]) - positive(x.lower[i] - v)) + pull_impulse(x, i, v);
-}
-
-inline bool is_pulled(const Problem& x, int i, double v) {
-  const double impulse = pull_impulse(x, i, v);
-  return impulse != 0.0 && std::fabs(impulse) < x.pull[i];
-}
-
-inline double friction_impulse(const Problem& x, int i, double v) {
-  return clip(x.friction_slope[i]*v, -x.friction[i], x.friction[i]);
-}
-
-// Impulse along a row with velocity u.
-inline double row_impulse(const Problem& x, int k, double u) {
-  const double missing = x.target[k] - u;
-  return k < x.num_rows - x.num_sided || missing > 0.0 ? x.row_slope[k]*missing : 0.0;
-}
-
-// Impulses at a point with velocity u, (3,), and their slopes.
-struct Touch {
-  double normal, slope;  // impulse away from the plane, and how it falls with u[2]
-  double across, along;  // slopes of friction across and along the slip; the impulse is -across times the slip
-  double speed;
-};
-
-inline Touch touch(const Problem& x, int i, const double* u) {
-  Touch y;
-  const double elastic = x.h*x.stiffness[i]*positive(x.depth[i] - x.h*u[2]);
-  const double damped = positive(1.0 - x.dissipation[i]*u[2]);
-  y.normal = elastic*damped;
-  y.slope = elastic > 0.0 ? x.h*x.stiffness[i]*x.h*damped : 0.0;
-  if (damped > 0.0) y.slope += elastic*x.dissipation[i];
-  y.speed = std::sqrt(u[0]*u[0] + u[1]*u[1]);
-  const bool sticks = x.point_slope[i]*y.speed < x.point_friction[i];
-  y.across = sticks ? x.point_slope[i] : x.point_friction[i]/(y.speed > 0.0 ? y.speed : 1.0);
-  y.along = sticks ? x.point_slope[i] : 0.0;
-  return y;
-}
-
-// Impulse on the body: along the plane, and away from it.
-inline void calc_touch(const Problem& x, int i, const double* u, double* impulse) {
-  const Touch t = touch(x, i, u);
-  impulse[0] = -t.across*u[0];
-  impulse[1] = -t.across*u[1];
-  impulse[2] = t.normal;
-}
-
-// The velocities J v along the rows of constraints and points: (num_rows + 3 num_points,)
-inline void calc_rates(const Problem& x, const double* v, double* u) {
-  multiply(x.num_rows, x.n, x.J, v, u);
-  multiply(3*x.num_points, x.n, x.points, v, u + x.num_rows);
-}
+// Factors serve again while no second derivative changes by more than this fraction.
+constexpr double kClose = 1e-4;
 
 inline void add_impulse(Problem& x, const double* row, double impulse) {
   if (impulse == 0.0) return;
@@ -256,13 +52,18 @@ inline double calc_gradient(Problem& x, const double* v) {
     x.size[i] = std::fabs(x.Mv[i]) + std::fabs(x.p[i]) + std::fabs(linear) + std::fabs(limit) + std::fabs(friction)
       + std::fabs(drive);
   }
-  for (int k = 0; k < m; ++k)
-    add_impulse(x, x.J + std::ptrdiff_t(n)*k, row_impulse(x, k, x.u[k]));
-  for (int k = 0; k < x.num_points; ++k) {
-    double impulse[3];
-    calc_touch(x, k, x.u + m + 3*k, impulse);
-    if (impulse[0] != 0.0 || impulse[1] != 0.0 || impulse[2] != 0.0)
-      add_point_impulse(x, x.points + 3*std::ptrdiff_t(n)*k, impulse);
+  if (x.sweeps) {
+    for (int k = 0; k < m; ++k) x.impulses[k] = row_impulse(x, k, x.u[k]);
+    for (int k = 0; k < x.num_points; ++k) calc_touch(x, k, x.u + m + 3*k, x.impulses + m + 3*k);
+    x.sweeps->add_impulses(x.sweeps->self, x.impulses, x.gradient, x.size);
+  } else {
+    for (int k = 0; k < m; ++k) add_impulse(x, x.J + std::ptrdiff_t(n)*k, row_impulse(x, k, x.u[k]));
+    for (int k = 0; k < x.num_points; ++k) {
+      double impulse[3];
+      calc_touch(x, k, x.u + m + 3*k, impulse);
+      if (impulse[0] != 0.0 || impulse[1] != 0.0 || impulse[2] != 0.0)
+        add_point_impulse(x, x.points + 3*std::ptrdiff_t(n)*k, impulse);
+    }
   }
   double error = 0.0, size = 0.0;
   for (int i = 0; i < n; ++i) {
@@ -284,36 +85,35 @@ inline void add_point(int n, const double* G, const double* J, double* H) {
   }
 }
 
-// Second derivatives at v into the lower triangle of x.H.
-inline void calc_hessian(Problem& x, const double* v) {
+// Whether slopes are so close to the others that these may stand for them in Newton's method.
+inline bool are_close(const Problem& x, const double* slopes, const double* others) {
+  const int first = x.n + x.num_rows;
+  for (int i = 0; i < first; ++i)
+    if (!(std::fabs(slopes[i] - others[i]) <= kClose*others[i])) return false;
+  for (int i = first; i < first + 4*x.num_points; i += 4) {
+    const double most = kClose*(others[i] + others[i + 2]);
+    for (int j = 0; j < 3; ++j)
+      if (!(std::fabs(slopes[i + j] - others[i + j]) <= most)) return false;
+    if (!(std::fabs(slopes[i + 3] - others[i + 3]) <= kClose*others[i + 3])) return false;
+  }
+  return true;
+}
+
+// The matrix of second derivatives with x.factored into the lower triangle of x.H.
+inline void set_hessian(Problem& x) {
   const int n = x.n;
-  double* steepness = x.direction;
-  for (int i = 0; i < n; ++i) steepness[i] = 0.0;
-  add_drives(x, v, x.total, steepness);
+  const double *of_rows = x.factored + n, *of_points = of_rows + x.num_rows;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j <= i; ++j) x.H[std::ptrdiff_t(n)*i + j] = x.M[std::ptrdiff_t(n)*i + j];
-    double diagonal = x.linear[i];
-    // Also exactly on a limit: a line search may end there.
-    if (v[i] <= x.lower[i] || v[i] >= x.upper[i]) diagonal += x.limit_slope[i];
-    if (is_pulled(x, i, v[i])) diagonal += pull_slope(x, i);
-    if (std::fabs(x.friction_slope[i]*v[i]) < x.friction[i]) diagonal += x.friction_slope[i];
-    if (x.total[i] > x.effort_lower[i] && x.total[i] < x.effort_upper[i]) diagonal += steepness[i];
-    x.H[std::ptrdiff_t(n)*i + i] += diagonal;
+    x.H[std::ptrdiff_t(n)*i + i] += x.factored[i];
   }
   for (int k = 0; k < x.num_rows; ++k) {
     const double* row = x.J + std::ptrdiff_t(n)*k;
-    if (k >= x.num_rows - x.num_sided && !(x.target[k] > x.u[k])) continue;
-    add_outer(n, x.row_slope[k], row, row, x.H);
+    add_outer(n, of_rows[k], row, row, x.H);
   }
   for (int k = 0; k < x.num_points; ++k) {
-    const double* rows = x.points + 3*std::ptrdiff_t(n)*k;
-    const double* u = x.u + x.num_rows + 3*k;
-    const Touch t = touch(x, k, u);
-    // Along the slip, and across it.
-    const double inverse = t.speed > 0.0 ? 1.0/t.speed : 0.0, change = t.along - t.across;
-    const double s0 = u[0]*inverse, s1 = u[1]*inverse;
-    const double G[4] = {t.across + change*s0*s0, change*s0*s1, t.across + change*s1*s1, t.slope};
-    if (t.across != 0.0 || t.slope != 0.0) add_point(n, G, rows, x.H);
+    const double* G = of_points + 4*k;
+    if (G[0] != 0.0 || G[2] != 0.0 || G[3] != 0.0) add_point(n, G, x.points + 3*std::ptrdiff_t(n)*k, x.H);
   }
 }
 
@@ -342,8 +142,7 @@ inline double find_length(Problem& x, const double* v) {
   const int n = x.n;
   const double first = dot(n, x.direction, x.gradient);
   double length = 1.0, low = 0.0, high = INFINITY, slope_low = first, slope_high = INFINITY;
-  multiply(n, n, x.M, x.direction, x.Md);
-  calc_rates(x, x.direction, x.du);
+  calc_momenta_and_rates(x, x.direction, x.Md, x.du);
   for (int trial = 0; trial < kMostTrials; ++trial) {
     const double slope = calc_slope(x, v, length), width = high - low;
     if (!(std::fabs(slope) > kSlope*std::fabs(first)) || !(first < 0.0) || (slope < 0.0 && length >= 1.0)) break;
@@ -381,21 +180,36 @@ inline bool move_along(Problem& x, double length, double* v) {
 
 // Computes M v, the rates and the gradient at v; returns the gradient's size relative to its terms.
 inline double begin_at(Problem& x, const double* v) {
-  multiply(x.n, x.n, x.M, v, x.Mv);
-  calc_rates(x, v, x.u);
+  calc_momenta_and_rates(x, v, x.Mv, x.u);
   return calc_gradient(x, v);
+}
+
+// Computes x.direction, towards the minimum of the second-order function at v; false if that fails.
+inline bool find_direction(Problem& x, const double* v) {
+  const int n = x.n;
+  calc_slopes(x, v, x.slopes);
+  const bool is_new = !x.has_factors || !are_close(x, x.slopes, x.factored);
+  if (is_new) std::swap(x.slopes, x.factored);
+  for (int i = 0; i < n; ++i) x.direction[i] = -x.gradient[i];
+  if (x.sweeps) {
+    x.has_factors = x.sweeps->solve(x.sweeps->self, is_new ? x.factored : nullptr, x.direction);
+    return x.has_factors;
+  }
+  if (is_new) {
+    set_hessian(x);
+    x.has_factors = factorize(n, x.H, x.columns);
+    if (!x.has_factors) return false;
+  }
+  solve_outer(n, x.H, x.columns, x.direction);
+  solve_inner(n, x.H, x.columns, x.direction);
+  return true;
 }
 
 // Newton's method: moves v, where the gradient is known, to the minimum. Returns the number of iterations.
 inline int descend(Problem& x, double* v, double* residual) {
-  const int n = x.n;
   int iterations = 0, rises = 0;
   while (iterations < kMostIterations && *residual > kTolerance) {
-    calc_hessian(x, v);
-    for (int i = 0; i < n; ++i) x.direction[i] = -x.gradient[i];
-    if (!factorize(n, x.H, x.columns)) break;
-    solve_outer(n, x.H, x.columns, x.direction);
-    solve_inner(n, x.H, x.columns, x.direction);
+    if (!find_direction(x, v)) break;
     const double length = find_length(x, v);
     ++iterations;
     if (!move_along(x, length, v)) break;
@@ -426,8 +240,7 @@ inline void scale_slopes(Problem& x, double factor) {
 inline int minimize(Problem& x, double* v, const double* other, double* residual) {
   const int n = x.n;
   for (int i = 0; i < n; ++i) {
-    const double inertia = x.M[std::ptrdiff_t(n)*i + i];
-    x.scale[i] = 1.0/std::sqrt(inertia > 0.0 ? inertia : x.linear[i] > 0.0 ? x.linear[i] : 1.0);
+    x.scale[i] = 1.0/std::sqrt(x.inertia[i] > 0.0 ? x.inertia[i] : x.linear[i] > 0.0 ? x.linear[i] : 1.0);
   }
   *residual = begin_at(x, v);
   if (other && *residual > kTolerance) {
@@ -464,7 +277,8 @@ inline bool linearize(Problem& x, double* v) {
       for (int i = 0; i < x.n; ++i) v[i] += x.direction[i];
     }
     begin_at(x, v);
-    calc_hessian(x, v);
+    calc_slopes(x, v, x.factored);
+    set_hessian(x);
     if (!factorize(x.n, x.H, x.columns)) return false;
   }
   return true;

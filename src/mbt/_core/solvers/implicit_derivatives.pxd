@@ -130,7 +130,9 @@ cdef inline int differentiate_part(const void* shared, int part) noexcept nogil:
     cdef const ChangeJob* job = <const ChangeJob*>shared
     cdef const Model* m = job.terms.model
     cdef Py_ssize_t nq = m.num_positions, n = m.num_velocities, k
-    cdef Py_ssize_t num_work = count_doubles(job.terms)
+    cdef Terms terms = job.terms[0]
+    terms.has_sweeps = False  # derivatives need the matrices
+    cdef Py_ssize_t num_work = count_doubles(&terms)
     cdef double* work = <double*>malloc(
         (num_work + count_change_work(job.terms) + nq + 2*n + 3*n*n)*sizeof(double)
     )
@@ -156,7 +158,7 @@ cdef inline int differentiate_part(const void* shared, int part) noexcept nogil:
         state = SINGULAR
         if not is_singular(m, at.q):
             state = differentiate_step(
-                job.terms, &at, work, work + num_work, &out, by, by + n*n, by + 2*n*n
+                &terms, &at, work, work + num_work, &out, by, by + n*n, by + 2*n*n
             )
         if state == DONE:
             for k in range(n):

@@ -3,12 +3,12 @@
 What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/support/convex_steps.py.
 """
 
-from libc.math cimport sqrt
+from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy
 
 from enum_numbers_of_parts cimport NUM_CONTACT_CONSTANTS
 
-from mbt._core.algebra.records cimport Parameters
+from mbt._core.algebra.records cimport CompliantWork, Parameters
 from mbt._core.engines cimport double_engine
 from mbt._core.forces.constraints cimport num_equations_of
 from mbt._core.forces.force_elements cimport POINT_CONTACT
@@ -31,16 +31,24 @@ cdef extern from "solvers/carried_momenta.hpp" namespace "mbt_convex" nogil:
 
 cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     const double RIGID "mbt_convex::kRigid"
-    const double LITTLE "mbt_convex::kLittle"
-    const double NOTHING "mbt_convex::kNothing"
+    const double LITTLE "MBT_NS::kLittle"
+    const double LEAST "MBT_NS::kLeast"
+    const double NOTHING "MBT_NS::kNothing"
     const double STICTION "mbt_convex::kStiction"
     const double CLOSING "mbt_convex::kClosing"
     const double RETURN "mbt_convex::kReturn"
     const double PULL "mbt_convex::kPull"
+    cdef cppclass Sweeps:
+        void* self
+        void (*calc_momenta_and_rates)(void* self, const double* v, double* Mv, double* u) noexcept nogil
+        void (*add_impulses)(void* self, const double* impulses, double* gradient, double* size) noexcept nogil
+        bint (*solve)(void* self, const double* slopes, double* x) noexcept nogil
     cdef cppclass Problem:
         int n, num_servos, num_rows, num_sided, num_points
         double h
+        const Sweeps* sweeps
         double* M
+        double* inertia
         double* p
         double* linear
         double* lower
@@ -67,6 +75,7 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
         double* depth
         double* point_friction
         double* point_slope
+        double* Mv
         double* total
         double* u
         const double* H
@@ -74,8 +83,8 @@ cdef extern from "solvers/convex_step.hpp" namespace "mbt_convex" nogil:
     double clip(double x, double lower, double upper)
     double positive(double x)
     void take_out_little(
-        int count, int n, double most, const double* columns, double* S, double* J, double* target)
-    Py_ssize_t count_memory(int n, int num_rows, int num_points)
+        int count, int n, double most, double* columns, double* S, double* J, double* target)
+    Py_ssize_t count_memory(bint has_sweeps, int n, int num_rows, int num_points)
     void set_memory(Problem& x, double* memory)
     double dot(int n, const double* a, const double* b)
     void subtract(int n, double factor, const double* x, double* y)
@@ -130,6 +139,7 @@ cdef struct Terms:
     int num_angles
     int num_rows
     bint has_locks
+    bint has_sweeps                          # through the tree, in place of matrices
     Py_ssize_t num_work                      # doubles that any quantity of a step needs
 
 
@@ -142,11 +152,23 @@ cdef struct StepInput:
     double h
 
 
+cdef struct SweptTree:
+    # What the sweeps of a step work on.
+    const Terms* terms
+    CompliantWork[double] w
+    Sweeps sweeps
+
+
 cdef struct MassFactor:
     # M = L' L, and room for one of its columns.
     const double* L
     const int* columns
     double* column
+
+
+cdef inline double linear_slope(const Terms* x, double h, int i) noexcept nogil:
+    """Impulse against a velocity, per velocity, of damping and a spring at a dof."""
+    return (h*x.damping[i] + h*h*x.stiffness[i])*x.free[i]
 
 
 cdef inline Py_ssize_t count_work(const Model* m) noexcept:
@@ -168,11 +190,17 @@ cdef inline Py_ssize_t count_scratch(const Terms* x) noexcept nogil:
     """Return the doubles that a step needs beside `num_work`."""
     cdef const Model* m = x.model
     cdef Py_ssize_t n = m.num_velocities
+    cdef Py_ssize_t num_points = x.num_points + x.num_spots
+    cdef Py_ssize_t common = (
+        17*n + 3 + m.num_positions + 34*m.num_bodies + 2*x.num_servos + 3*x.num_rows + 5*num_points
+        + count_memory(x.has_sweeps, <int>n, x.num_rows, <int>num_points)
+    )
+    if x.has_sweeps:
+        return common + num_points + kernels.count_compliant_work(m) + sizeof(SweptTree)//sizeof(double)
     return (
-        3*n*n + 16*n + 3 + m.num_positions + 34*m.num_bodies + 2*x.num_servos + x.num_rows*(n + 3)
-        + (n*m.num_positions if x.num_angles else 0) + (x.num_points + x.num_spots)*(3*n + 12)
-        + x.num_spots*(sizeof(TouchPoint)//sizeof(double)) + x.num_contact_work
-        + count_memory(<int>n, x.num_rows, x.num_points + x.num_spots)
+        common + 3*n*n + n*x.num_rows + (n*m.num_positions if x.num_angles else 0)
+        + num_points*(3*n + 7) + x.num_spots*(sizeof(TouchPoint)//sizeof(double))
+        + x.num_contact_work
     )
 
 
@@ -234,7 +262,7 @@ cdef inline double* set_constraints(
     cdef int n = m.num_velocities
     cdef int[5] integers = [0, 0, 0, 0, 0]
     cdef const Constraint* x_c
-    cdef double most
+    cdef double most, largest
     cdef double[9] S
     cdef double* columns       # of three equations, as `mask` leaves them
     cdef int i, j, k, l, end, count
@@ -255,17 +283,26 @@ cdef inline double* set_constraints(
         end = x_c.row + num_equations_of(x_c.type)
         for k in range(x_c.row, end, 3):
             count = min(3, end - k)
-            most = 0.0
+            most = largest = 0.0
             for j in range(count):
                 S[4*j] = mask(x, factor, y.J + <Py_ssize_t>n*(k + j))
                 most = max(most, S[4*j])
+                largest = max(largest, largest_entry(n, y.J + <Py_ssize_t>n*(k + j)))
                 memcpy(columns + <Py_ssize_t>n*j, factor.column, n*sizeof(double))
                 for l in range(j):
                     S[3*j + l] = S[3*l + j] = dot(n, columns + <Py_ssize_t>n*j, columns + <Py_ssize_t>n*l)
             for j in range(count):
-                y.row_slope[k + j] = 1.0/(RIGID*most) if most > 0.0 else 0.0
+                y.row_slope[k + j] = 1.0/(RIGID*most) if largest > LEAST else 0.0
             take_out_little(count, n, most, columns, S, y.J + <Py_ssize_t>n*k, y.target + k)
     return columns
+
+
+cdef inline double largest_entry(int n, const double* row) noexcept nogil:
+    cdef double most = 0.0
+    cdef int i
+    for i in range(n):
+        most = max(most, fabs(row[i]))
+    return most
 
 
 cdef inline double mask(const Terms* x, const MassFactor* factor, double* row) noexcept nogil:
@@ -279,6 +316,33 @@ cdef inline double mask(const Terms* x, const MassFactor* factor, double* row) n
     return dot(n, factor.column, factor.column)
 
 
+cdef inline double* reserve_points(const Terms* x, Problem* y, double* memory) noexcept nogil:
+    """Set where the numbers of points are stored, with room for the most; return the memory behind them."""
+    cdef int most = x.num_points + x.num_spots
+    y.stiffness = memory
+    y.dissipation = y.stiffness + most
+    y.depth = y.dissipation + most
+    y.point_friction = y.depth + most
+    y.point_slope = y.point_friction + most
+    return y.point_slope + most
+
+
+cdef inline void set_point(Problem* y, int i, const double* a, const double* u, double share) noexcept nogil:
+    """Set the numbers of a point of depth `y.depth[i]` and velocity u from the parameters of its element.
+
+    `share` is the sum of J M^-1 J' along the two axes of the plane.
+    """
+    cdef double speed = sqrt(u[0]*u[0] + u[1]*u[1])
+    cdef double r = 0.5*(speed/a[4] - 1.0)
+    cdef double mu, normal
+    r = 0.0 if r < 0.0 else 1.0 if r > 1.0 else r
+    mu = a[2] + (a[3] - a[2])*r*r*r*(10.0 + r*(6.0*r - 15.0))
+    normal = a[0]*positive(y.depth[i])*positive(1.0 - a[1]*u[2])
+    y.stiffness[i], y.dissipation[i] = a[0], a[1]
+    y.point_friction[i] = y.h*mu*normal
+    y.point_slope[i] = 2.0/(STICTION*share) if share > 0.0 and normal > 0.0 else 0.0
+
+
 cdef inline double* set_contacts(
     const Terms* x, Call[double]* c, const MassFactor* factor, Problem* y, double* memory
 ) noexcept nogil:
@@ -290,14 +354,10 @@ cdef inline double* set_contacts(
     cdef double[3] u
     cdef double* rows
     cdef double* p_CP                        # as columns, then in A
-    cdef double speed, r, mu, normal, share
-    cdef int i, j, k, count, first = 0, most = x.num_points + x.num_spots
+    cdef double share
+    cdef int i, j, k, count, first = 0
     y.points = memory
-    y.stiffness = y.points + 3*<Py_ssize_t>n*most
-    y.dissipation = y.stiffness + most
-    y.depth = y.dissipation + most
-    y.point_friction = y.depth + most
-    y.point_slope = y.point_friction + most
+    reserve_points(x, y, y.points + 3*<Py_ssize_t>n*(x.num_points + x.num_spots))
     p_CP = <double*>(spots_of(x, y) + x.num_spots)
     for i in range(m.num_force_elements):
         e = &m.force_elements[i]
@@ -317,17 +377,10 @@ cdef inline double* set_contacts(
         call(TRANSLATIONAL_JACOBIAN, integers, c, p_CP, rows)
         for _ in range(count):
             multiply(3, n, rows, c.v, u)
-            y.stiffness[first], y.dissipation[first] = a[0], a[1]
-            speed = sqrt(u[0]*u[0] + u[1]*u[1])
-            r = 0.5*(speed/a[4] - 1.0)
-            r = 0.0 if r < 0.0 else 1.0 if r > 1.0 else r
-            mu = a[2] + (a[3] - a[2])*r*r*r*(10.0 + r*(6.0*r - 15.0))
-            normal = a[0]*positive(y.depth[first])*positive(1.0 - a[1]*u[2])
             share = mask(x, factor, rows) + mask(x, factor, rows + n)
             for j in range(n):
                 rows[2*n + j] *= x.free[j]
-            y.point_friction[first] = y.h*mu*normal
-            y.point_slope[first] = 2.0/(STICTION*share) if share > 0.0 and normal > 0.0 else 0.0
+            set_point(y, first, a, u, share)
             rows += 3*n
             first += 1
     # Only the Jacobians are needed from here on.

@@ -6,17 +6,21 @@ What each term means, and why, is in docs/implicit_steps.md. In NumPy: tests/sup
 from libc.math cimport fabs, isfinite, isnan
 from libc.string cimport memcpy, memset
 
-from mbt._core.model.structs cimport Model
+from mbt._core.algebra.records cimport CompliantWork
+from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
+from mbt._core.quantities.names cimport CONSTRAINT_ERRORS
 from mbt._core.solvers.contact_rows cimport minimize_with_friction, set_shapes
 from mbt._core.solvers.implicit_elements cimport add_hinges, set_angle_limits, set_elements
 from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR
 from mbt._core.solvers.implicit_rows cimport (
-    PULL, RETURN, RIGID, STICTION, MassFactor, Problem, StepInput, Terms, add_momenta, calc_touch, clip, factorize,
-    friction_impulse, go_to, integrate, limit_impulse, positive, row_impulse, set_call, set_constraints, set_contacts,
-    set_memory, solve_inner, solve_outer,
+    CLOSING, PULL, RETURN, RIGID, STICTION, MassFactor, Problem, StepInput, SweptTree, Terms, add_momenta,
+    calc_touch, call, clip, factorize, friction_impulse, go_to, integrate, limit_impulse, linear_slope, positive,
+    reserve_points, row_impulse, set_call, set_constraints, set_contacts, set_memory, set_point, solve_inner,
+    solve_outer,
 )
+from mbt._core.solvers.implicit_sweeps cimport place_sweeps, solve_tree
 
 
 # Where a step writes, and how it was solved.
@@ -52,6 +56,8 @@ cdef inline int take_step(
 
 cdef inline double* place_of_step(const Terms* x, double* work) noexcept nogil:
     """Return the working memory of `integrate`: behind a mass matrix, its factor, and the factor's columns."""
+    if x.has_sweeps:
+        return work + x.num_work
     return work + x.num_work + 3*<Py_ssize_t>x.model.num_velocities*x.model.num_velocities
 
 
@@ -62,27 +68,19 @@ cdef inline int set_problem(
 
     The call is as `set_call` leaves it.
     """
-    cdef const Model* m = x.model
-    cdef int n = m.num_velocities
-    cdef Py_ssize_t square = <Py_ssize_t>n*n
-    cdef double* step = place_of_step(x, c.k.X_WB)
-    cdef double* M = step - 3*square
-    cdef double* L = M + square
-    cdef int* columns = <int*>(L + square)
-    cdef double* rest = step + n + 1
+    cdef int n = x.model.num_velocities
+    cdef double* rest = place_of_step(x, c.k.X_WB) + n + 1
     cdef double h = at.h
     cdef double bad = h
-    cdef MassFactor factor
     cdef int i
-    factor.L, factor.columns, factor.column = L, columns, step
     for i in range(n):
         bad += at.v[i] + at.tau[i]
     if not isfinite(bad):
         return NOT_FINITE
     y.n, y.h, y.num_servos, y.num_points = n, h, x.num_servos, x.num_points
     y.num_rows, y.num_sided = x.num_rows, x.num_angles
-    y.M = M
-    y.p = rest
+    y.inertia = rest
+    y.p = y.inertia + n
     y.linear = y.p + n
     y.lower = y.linear + n
     y.upper = y.lower + n
@@ -97,28 +95,60 @@ cdef inline int set_problem(
     y.effort_slope = y.effort + x.num_servos
     rest = y.effort_slope + x.num_servos
     rest = set_momenta(x, at, c, y, with_carried, rest)
-    kernels.mass_matrix(m, x.own, at.q, c.memory, M)
-    if x.has_locks:
-        hold(x, M)
-    memcpy(L, M, square*sizeof(double))
-    if not factorize(n, L, columns) and not factorize_with_damping(x, h, M, L, columns):
-        bad = 0.0
-        for i in range(<int>square):
-            bad += M[i]
-        return SINGULAR if isfinite(bad) else NOT_FINITE
     bad = 0.0
     for i in range(n):
         v1[i] = y.p[i]
         bad += v1[i]
     if not isfinite(bad):
         return NOT_FINITE
+    if x.has_sweeps:
+        return set_sweeps(x, at, with_carried, c, rest, y, v1)
+    return set_matrices(x, at, with_carried, c, rest, y, v1)
+
+
+cdef inline int set_matrices(
+    # Parameters:
+    const Terms* x,
+    # In:
+    const StepInput* at,
+    bint with_carried,
+    # Work:
+    Call[double]* c,
+    double* rest,            # (count_scratch,)  what is left of it
+    # Out:
+    Problem* y,
+    double* v1,              # (nv,)  [rad/s, m/s]  in: the momentum [N m s, N s]
+) noexcept nogil:
+    """Set what depends on the mass matrix."""
+    cdef const Model* m = x.model
+    cdef int n = m.num_velocities
+    cdef Py_ssize_t square = <Py_ssize_t>n*n
+    cdef double* step = place_of_step(x, c.k.X_WB)
+    cdef double* M = step - 3*square
+    cdef double* L = M + square
+    cdef int* columns = <int*>(L + square)
+    cdef double bad
+    cdef MassFactor factor
+    cdef int i
+    factor.L, factor.columns, factor.column = L, columns, step
+    y.M = M
+    y.sweeps = NULL
+    kernels.mass_matrix(m, x.own, at.q, c.memory, M)
+    if x.has_locks:
+        hold(x, M)
+    memcpy(L, M, square*sizeof(double))
+    if not factorize(n, L, columns) and not factorize_with_damping(x, at.h, M, L, columns):
+        bad = 0.0
+        for i in range(<int>square):
+            bad += M[i]
+        return SINGULAR if isfinite(bad) else NOT_FINITE
+    for i in range(n):
+        y.inertia[i] = M[(n + 1)*i]
     solve_free(y, v1)
     if with_carried:
         solve_free(y, y.carried)
-    set_dofs(x, at, y)
-    for i in range(x.num_servos):
-        if isnan(y.effort[i]):  # An effort limit would hide it.
-            return NOT_FINITE
+    if not set_dofs(x, at, y):
+        return NOT_FINITE
     rest = set_constraints(x, c, &factor, y, rest)
     set_elements(x, c, m.num_equations, y, rest)
     set_angle_limits(x, c, &factor, x.num_rows - x.num_angles, y, rest)
@@ -126,6 +156,65 @@ cdef inline int set_problem(
     rest = set_shapes(x, c, &factor, y, rest)
     set_memory(y[0], rest)
     return DONE
+
+
+cdef inline int set_sweeps(
+    # Parameters:
+    const Terms* x,
+    # In:
+    const StepInput* at,
+    bint with_carried,
+    # Work:
+    Call[double]* c,
+    double* rest,            # (count_scratch,)  what is left of it
+    # Out:
+    Problem* y,
+    double* v1,              # (nv,)  [rad/s, m/s]  in: the momentum [N m s, N s]
+) noexcept nogil:
+    """The same without matrices, see implicit_sweeps.pxd."""
+    cdef int[5] integers = [0, 0, 0, 0, 0]
+    cdef SweptTree* tree = <SweptTree*>rest
+    cdef double* work = y.lower  # and `y.upper` behind it: `set_dofs` sets both
+    cdef double* shares
+    cdef double bad = 0.0
+    cdef int i
+    rest = place_sweeps(x, at, rest, y)
+    if not solve_tree(x, at.h, tree, work, v1, y.carried if with_carried else NULL):
+        return SINGULAR
+    for i in range(y.n):
+        bad += v1[i]
+    if not isfinite(bad) or not set_dofs(x, at, y):
+        return NOT_FINITE
+    y.M = y.J = y.points = NULL
+    y.target = rest
+    y.row_slope = y.target + y.num_rows
+    shares = y.row_slope + y.num_rows
+    rest = reserve_points(x, y, shares + y.num_points)
+    if y.num_rows:
+        call(CONSTRAINT_ERRORS, integers, c, NULL, y.target)
+        for i in range(y.num_rows):
+            y.target[i] = -y.target[i]/(y.h + CLOSING)
+    kernels.calc_slopes_and_shares(
+        x.model, &x.switches, x.own, RIGID, &tree.w, y.target, y.row_slope, shares
+    )
+    set_memory(y[0], rest)
+    if y.num_points:
+        set_swept_points(x, at.v, &tree.w, shares, y)
+    return DONE
+
+
+cdef inline void set_swept_points(
+    const Terms* x, const double* v, CompliantWork[double]* w, const double* shares, Problem* y
+) noexcept nogil:
+    cdef const ForceElement* e
+    cdef int i, k, first = 0
+    kernels.calc_momenta_and_rates(x.model, &x.switches, x.own, v, w, y.Mv, y.u)
+    for i in range(x.model.num_force_elements):
+        e = &x.model.force_elements[i]
+        for k in range(first, first + e.num_points):
+            y.depth[k] = w.points[k].depth
+            set_point(y, k, x.elements + e.start, y.u + y.num_rows + 3*k, shares[k])
+        first += e.num_points
 
 
 cdef inline void solve_free(const Problem* y, double* x) noexcept nogil:
@@ -151,7 +240,7 @@ cdef inline bint factorize_with_damping(
     cdef int i
     memcpy(L, M, <size_t>n*n*sizeof(double))
     for i in range(n):
-        L[n*i + i] += (h*x.damping[i] + h*h*x.stiffness[i])*x.free[i]
+        L[n*i + i] += linear_slope(x, h, i)
     return factorize(n, L, columns)
 
 
@@ -228,8 +317,8 @@ cdef inline void hold(const Terms* x, double* A) noexcept nogil:
                 A[n*i + j] = 1.0 if i == j else 0.0
 
 
-cdef inline void set_dofs(const Terms* x, const StepInput* at, Problem* y) noexcept nogil:
-    """Set what acts on single dofs."""
+cdef inline bint set_dofs(const Terms* x, const StepInput* at, Problem* y) noexcept nogil:
+    """Set what acts on single dofs; return whether it is finite."""
     cdef const double* q = at.q
     cdef double h = at.h
     cdef int n = x.model.num_velocities
@@ -238,10 +327,10 @@ cdef inline void set_dofs(const Terms* x, const StepInput* at, Problem* y) noexc
     y.effort_lower, y.effort_upper = x.effort_lower, x.effort_upper
     y.effort_limit, y.dofs = x.effort_limits, x.servo_dofs
     for i in range(n):
-        y.linear[i] = (h*x.damping[i] + h*h*x.stiffness[i])*x.free[i]
+        y.linear[i] = linear_slope(x, h, i)
     add_hinges(x, q, at.v, h, y.linear, y.friction)
     for i in range(n):
-        inertia = y.M[n*i + i] if y.M[n*i + i] > 0.0 else y.linear[i]
+        inertia = y.inertia[i] if y.inertia[i] > 0.0 else y.linear[i]
         below, above = x.lower[i] - q[x.position_of[i]], q[x.position_of[i]] - x.upper[i]
         beyond = positive(below) - positive(above)
         # Within the limits of velocities.
@@ -257,6 +346,9 @@ cdef inline void set_dofs(const Terms* x, const StepInput* at, Problem* y) noexc
         share = x.free[x.servo_dofs[i]]
         y.effort[i] = share*(x.kp[i]*(x.q_d[i] - q[x.servo_positions[i]]) + x.kd[i]*x.v_d[i])
         y.effort_slope[i] = share*(x.kd[i] + h*x.kp[i])
+        if isnan(y.effort[i]):  # An effort limit would hide it.
+            return False
+    return True
 
 
 cdef inline Py_ssize_t count_told(const Terms* x) noexcept nogil:

@@ -16,19 +16,20 @@ from mbt._core.model.structs cimport Model, ParameterLayout
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.derivatives cimport find_turning
-from mbt._core.solvers.contact_rows cimport take_over_normals
+from mbt._core.solvers.contact_rows cimport tell_touches
 from mbt._core.solvers.implicit_derivatives cimport ChangeJob, differentiate_part, is_differentiable
 from mbt._core.solvers.implicit_elements cimport count_element_rows
 from mbt._core.solvers.implicit_job cimport DONE, NOT_FINITE, SINGULAR, Field, Job
 from mbt._core.solvers.implicit_lanes cimport fits_lanes, roll_out_blocks
 from mbt._core.solvers.implicit_parts cimport count_doubles, fill, roll_out_part, take_one, take_part
 from mbt._core.solvers.implicit_rows cimport (
-    CLOSING, LITTLE, NOTHING, PULL, RETURN, RIGID, STICTION, Principal, Problem, StepInput, Terms, calc_touch,
-    count_work, dot, find_principal, multiply, set_call, spots_of,
+    CLOSING, LEAST, LITTLE, NOTHING, PULL, RETURN, RIGID, STICTION, Principal, Problem, StepInput, Terms, count_work,
+    find_principal, set_call,
 )
 from mbt._core.solvers.implicit_step cimport count_told, set_problem
+from mbt._core.solvers.implicit_sweeps cimport can_sweep, choose_form
 from mbt._core.solvers.implicit_threads cimport PoolTask, run, share
-from mbt._core.solvers.shape_contact cimport MOST_SPOTS, TouchPoint, ContactCore, count_memory_of_contacts
+from mbt._core.solvers.shape_contact cimport MOST_SPOTS, ContactCore, count_memory_of_contacts
 
 import numpy as np
 
@@ -44,9 +45,9 @@ cdef enum:
     STEPS_ANEW = 16           # see implicit_lanes.pyx
     MOST_FIELDS = 24
 
-# By the names that docs/implicit_steps.md uses; see `convex_step.hpp`.
+# By the names that docs/implicit_steps.md uses; see `convex_problem.hpp`.
 CONSTANTS = {
-    "rigid": RIGID, "stiction": STICTION, "little": LITTLE, "nothing": NOTHING, "closing": CLOSING,
+    "rigid": RIGID, "stiction": STICTION, "little": LITTLE, "nothing": NOTHING, "least": LEAST, "closing": CLOSING,
     "return": RETURN, "pull": PULL,
 }
 
@@ -77,6 +78,9 @@ cdef class ImplicitCore:
         ``angle_positions``, ``angle_dofs``, ``servo_dofs``, ``servo_positions``.
     contacts : ContactCore, optional
         Shapes that touch.
+    sweeps : bool, optional
+        Whether steps sweep through the tree in place of storing matrices, where they can; by default, where that is
+        quicker.
     """
     # No reference to the Contexts: they hold the tree, which may hold this.
     cdef CompiledModel compiled
@@ -92,10 +96,11 @@ cdef class ImplicitCore:
     cdef Parameters[double]* parameters      # computed from `own`, as are the next two
     cdef double* derived
     cdef Principal* bodies
+    cdef bint beats_lanes                    # whether sweeps are quicker than matrices in lanes
 
     def __cinit__(
         self, ContextCore context not None, Py_ssize_t count, given, own, dict constants not None,
-        ContactCore contacts=None
+        ContactCore contacts=None, sweeps=None
     ):
         cdef Model* m = &context.compiled.model
         cdef const ParameterLayout* layout = &context.compiled.layout
@@ -117,6 +122,11 @@ cdef class ImplicitCore:
             raise MemoryError
         self.terms.model, self.terms.switches = m, context.switches
         self.set_first()
+        if can_sweep(self.terms):
+            depths = np.zeros(m.num_mobods, np.intc)
+            self.beats_lanes = choose_form(self.terms, <int*><void*>data(depths))
+            if sweeps is not None:
+                self.terms.has_sweeps = self.beats_lanes = sweeps
         with nogil:
             self.derive()
             self.set_others()
@@ -171,7 +181,7 @@ cdef class ImplicitCore:
             x.shapes, x.num_spots = &self.contacts.tables, MOST_SPOTS*self.contacts.tables.scene.num_pairs
             x.num_contact_work = count_memory_of_contacts(x.shapes)
         x.num_work = count_work(m)
-        x.has_locks = False
+        x.has_locks = x.has_sweeps = False
         return 0
 
     cdef int show(self, str name, Py_ssize_t n, const double** field) except -1:
@@ -234,6 +244,11 @@ cdef class ImplicitCore:
                 x.has_locks = x.has_locks or x.free[k] == 0.0
 
     # Called from Python.
+
+    @property
+    def has_sweeps(self):
+        """Whether steps sweep through the tree in place of storing matrices."""
+        return self.terms.has_sweeps
 
     def set_servo_targets(self, q_d, v_d):
         """Set the targets of the servos, (count, num_servos), from the next step on."""
@@ -352,13 +367,11 @@ cdef class ImplicitCore:
         cdef const Model* m = x.model
         cdef int n = m.num_velocities
         cdef Py_ssize_t i, count = len(q)
-        cdef int j, k, state
+        cdef int state
         cdef Problem y
         cdef Call[double] c
         cdef double* row
         cdef StepInput at
-        cdef double[3] f
-        cdef const TouchPoint* contact
         q, v = in2(q, "q", count, m.num_positions), in2(v, "v", count, n)
         v1, along = in2(v1, "v1", count, n), in2(along, "along", count, n)
         lengths = in1(lengths, "lengths", count)
@@ -376,20 +389,7 @@ cdef class ImplicitCore:
             state = set_problem(x, &at, &c, &y, False, data(free_v))
             if state != DONE or y.num_points == x.num_points:
                 continue
-            multiply(3*y.num_points, n, y.points, data(v1) + i*n, y.u)
-            take_over_normals(x, &y, y.u)
-            row = data(rows)
-            for j in range(x.num_points, y.num_points):
-                calc_touch(y, j, y.u + 3*j, f)
-                if not f[2] > 0.0:
-                    continue
-                contact = spots_of(x, &y) + (j - x.num_points)
-                row[0], row[1], row[11] = i, contact.pair, contact.gap
-                for k in range(3):
-                    row[2 + k], row[5 + k] = contact.p[k], contact.n[k]
-                    row[8 + k] = (f[0]*contact.s[k] + f[1]*contact.t[k] + f[2]*contact.n[k])/h[i]
-                    to_power[i] += f[k]/h[i]*dot(n, y.points + <Py_ssize_t>n*(3*j + k), data(along) + i*n)
-                row += 12
+            row = tell_touches(x, i, data(v1) + i*n, data(along) + i*n, &y, data(rows), to_power + i)
             found.append(rows[:(row - data(rows))//12].copy())
         return np.concatenate(found), power
 
@@ -439,7 +439,8 @@ def roll_out(
     cdef Py_ssize_t count = len(q0), nv = v0.shape[1], total = <Py_ssize_t>kept*every, most, at
     cdef _Samples samples = _Samples(core, count)
     cdef Job job
-    cdef PoolTask task = roll_out_blocks if count > 1 and fits_lanes(core.terms) else roll_out_part
+    cdef bint in_lanes = count > 1 and not core.beats_lanes and fits_lanes(core.terms)
+    cdef PoolTask task = roll_out_blocks if in_lanes else roll_out_part
     samples.begin(&job, dt)
     job.num_doubles, job.take_one = count_doubles(core.terms), take_one
     job.q0, job.v0, job.tau, job.q, job.v = data(q0), data(v0), data(tau), data(q), data(v)
