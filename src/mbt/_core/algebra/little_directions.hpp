@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "scalars/config.hpp"
+
 namespace MBT_NS {
 
 // Eigenvalues of J M^-1 J' for equations along three axes, relative to the largest: below kLittle they come from angles
@@ -18,16 +20,10 @@ static inline double dot_of(int count, const double* a, const double* b) {
   return sum;
 }
 
-// Finds directions with small eigenvalues in S = J M^-1 J' (3, 3); `most` is the largest entry on its diagonal. Returns
-// whether there are any, and P (3, 3), which projects onto the others. S is overwritten.
-static inline bool find_little(int count, double most, double* S, double* P) {
+// Seldom needed, and kept small.
+[[maybe_unused]] MBT_COLD static bool search_little(int count, double most, double* S, double* P) {
   double range[9];  // orthonormal directions with large eigenvalues
   int rank = 0;
-  if (!std::isfinite(most)) return false;
-  // By far the most frequent case: no eigenvalue is less than the determinant over the square of the trace.
-  if (count == 3 && S[0]*(S[4]*S[8] - S[5]*S[5]) - S[1]*(S[1]*S[8] - S[5]*S[2]) + S[2]*(S[1]*S[5] - S[4]*S[2]) >
-      27.0*kLittle*most*most*most)
-    return false;
   for (; rank < count; ++rank) {
     int p = 0;
     for (int i = 1; i < count; ++i)
@@ -56,8 +52,19 @@ static inline bool find_little(int count, double most, double* S, double* P) {
   return true;
 }
 
-// Replaces up to three numbers, `stride` apart, by P times them, and writes what that takes out.
-static inline void project(int count, const double* P, std::ptrdiff_t stride, double* x, double* rest) {
+// Finds directions with small eigenvalues in S = J M^-1 J' (3, 3); `most` is the largest entry on its diagonal. Returns
+// whether there are any, and P (3, 3), which projects onto the others. S is overwritten.
+static inline bool find_little(int count, double most, double* S, double* P) {
+  if (!std::isfinite(most)) return false;
+  // By far the most frequent case: no eigenvalue is less than the determinant over the square of the trace.
+  if (count == 3 && S[0]*(S[4]*S[8] - S[5]*S[5]) - S[1]*(S[1]*S[8] - S[5]*S[2]) + S[2]*(S[1]*S[5] - S[4]*S[2]) >
+      27.0*kLittle*most*most*most)
+    return false;
+  return search_little(count, most, S, P);
+}
+
+// Replaces up to three numbers, `stride` apart, by P times them, and writes what that takes out. Seldom needed.
+[[maybe_unused]] MBT_COLD static void project(int count, const double* P, std::ptrdiff_t stride, double* x, double* rest) {
   double old[3];
   for (int i = 0; i < count; ++i) old[i] = x[stride*i];
   for (int i = 0; i < count; ++i) {
