@@ -332,6 +332,16 @@ def test_batches_equal_each_state_alone(count):
             np.testing.assert_allclose(many, one, rtol=0, atol=1e-8 * max(1.0, np.abs(one).max()))
 
 
+@pytest.mark.parametrize(("count", "is_swept"), [(70, False), (71, True)])
+def test_the_page_says_when_batches_are_swept(count, is_swept):
+    """One state after the other, and so to the last bit as each alone."""
+    tree = chain(count)
+    q, v, tau = states(tree, 9, 0.05)
+    _, many = functional.step(tree, q, v, tau, DT, method="implicit")
+    alone = [functional.step(tree, *state, DT, method="implicit")[1] for state in zip(q, v, tau, strict=True)]
+    assert np.array_equal(many, alone) == is_swept
+
+
 def test_derivatives_are_those_of_the_steps():
     tree, q = ladder(14)
     assert core_of(tree).has_sweeps

@@ -18,19 +18,18 @@ cdef inline bint can_sweep(const Terms* x) noexcept nogil:
     return x.shapes == NULL and x.num_rows == m.num_equations
 
 
-# What the two ways cost a dof, in products of a factorization (benchmarks/long_trees.py): with sweeps; with matrices
-# for each of the n columns; and with matrices in lanes less than with sweeps, if they have no more than so many.
+# In products of a factorization, by benchmarks/long_trees.py.
 cdef enum:
-    SWEEPS = 455
-    COLUMN = 7
-    LANES = 1700
+    SWEEPS = 455    # the cost of a dof with sweeps
+    COLUMN = 7      # with matrices, that of each of its columns, beside its products
+    LANES = 1700    # in a batch, matrices in lanes are quicker up to so many products a dof
 
 
 cdef inline bint choose_form(Terms* x, int* depth) noexcept nogil:
     """Choose what is quicker for one state; return whether sweeps are quicker for a batch, too.
 
-    Products grow with the square of the number of dofs between World and a dof, or a point, which has three rows. Work:
-    depth (num_mobods,), zeros.
+    The products of a dof grow with the square of its depth, the number of dofs from World to it; those of a point, which
+    has three rows, with the square of that of its body. Work: depth (num_mobods,), zeros.
     """
     cdef const Model* m = x.model
     cdef const ForceElement* e
