@@ -28,8 +28,8 @@ cdef enum:
 cdef inline bint choose_form(Terms* x, int* depth) noexcept nogil:
     """Choose what is quicker for one state; return whether sweeps are quicker for a batch, too.
 
-    The products of a dof grow with the square of its depth, the number of dofs from World to it; those of a point, which
-    has three rows, with the square of that of its body. Work: depth (num_mobods,), zeros.
+    The products of a dof grow with the square of its depth, the number of dofs from World to it; those of a point,
+    which has three rows, with the square of that of its body. Work: depth (num_mobods,), zeros.
     """
     cdef const Model* m = x.model
     cdef const ForceElement* e
