@@ -57,23 +57,28 @@ cdef int forward_dynamics(
 cdef int forward_dynamics_with_elements(
     const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
-# The linear system of implicit steps, see compliant_dynamics.
-cdef Py_ssize_t (*count_compliant_work)(const Model* model) noexcept nogil
-cdef void (*place_tree)(
-    const Model* model, const Switches* switches, const Parameters[double]* p, const double* q, double* memory,
-    CompliantWork[double]* x, double* inertia) noexcept nogil
-cdef int solve_with_compliance(
-    const Model* model, const Switches* switches, const Parameters[double]* p, bint with_rows,
-    const double* slopes, CompliantWork[double]* x, double* y) noexcept nogil
-cdef void (*calc_slopes_and_shares)(
-    const Model* model, const Switches* switches, const Parameters[double]* p, double rigid, CompliantWork[double]* x,
-    double* target, double* slopes, double* shares) noexcept nogil
-cdef void (*calc_momenta_and_rates)(
-    const Model* model, const Switches* switches, const Parameters[double]* p, const double* v,
-    CompliantWork[double]* x, double* Mv, double* u) noexcept nogil
-cdef void (*add_impulses)(
-    const Model* model, const Switches* switches, const double* impulses, CompliantWork[double]* x, double* gradient,
-    double* size) noexcept nogil
+# The linear system of implicit steps, see compliant_dynamics. As one variable: to export each function takes time at
+# import.
+cdef struct SweepFunctions:
+    Py_ssize_t (*count_compliant_work)(const Model* model) noexcept nogil
+    void (*place_tree)(
+        const Model* model, const Switches* switches, const Parameters[double]* p, const double* q, double* memory,
+        CompliantWork[double]* x, double* inertia) noexcept nogil
+    int (*solve_with_compliance)(
+        const Model* model, const Switches* switches, const Parameters[double]* p, bint with_rows,
+        const double* slopes, CompliantWork[double]* x, double* y) noexcept nogil
+    void (*calc_slopes_and_shares)(
+        const Model* model, const Switches* switches, const Parameters[double]* p, double rigid,
+        CompliantWork[double]* x, double* target, double* slopes, double* shares) noexcept nogil
+    void (*calc_momenta_and_rates)(
+        const Model* model, const Switches* switches, const Parameters[double]* p, const double* v,
+        CompliantWork[double]* x, double* Mv, double* u) noexcept nogil
+    void (*add_impulses)(
+        const Model* model, const Switches* switches, const double* impulses, CompliantWork[double]* x,
+        double* gradient, double* size) noexcept nogil
+
+cdef SweepFunctions sweeps
+
 cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil
 cdef void rollout(
     const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,

@@ -35,11 +35,13 @@ multiply_by_Nplus = jacobian.multiply_by_Nplus[double]
 velocity_kinematics = calc_velocity_kinematics[double]
 velocities_in_world = calc_velocities_in_world[double]
 velocities_of_mobilizer = calc_v[double]
-count_compliant_work = compliant_dynamics.count_compliant_work
-place_tree = compliant_dynamics.place_tree
-calc_slopes_and_shares = compliant_dynamics.calc_slopes_and_shares
-calc_momenta_and_rates = compliant_dynamics.calc_momenta_and_rates
-add_impulses = compliant_dynamics.add_impulses
+
+sweeps.count_compliant_work = compliant_dynamics.count_compliant_work
+sweeps.place_tree = compliant_dynamics.place_tree
+sweeps.calc_slopes_and_shares = compliant_dynamics.calc_slopes_and_shares
+sweeps.calc_momenta_and_rates = compliant_dynamics.calc_momenta_and_rates
+sweeps.add_impulses = compliant_dynamics.add_impulses
+sweeps.solve_with_compliance = solve_with_compliance
 
 # Dynamics and motion are compiled here; other modules add their quantities.
 register_dynamics[double](&of_doubles)

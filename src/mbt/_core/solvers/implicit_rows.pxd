@@ -196,7 +196,7 @@ cdef inline Py_ssize_t count_scratch(const Terms* x) noexcept nogil:
         + count_memory(x.has_sweeps, <int>n, x.num_rows, <int>num_points)
     )
     if x.has_sweeps:
-        return common + num_points + kernels.count_compliant_work(m) + sizeof(SweptTree)//sizeof(double)
+        return common + num_points + kernels.sweeps.count_compliant_work(m) + sizeof(SweptTree)//sizeof(double)
     return (
         common + 3*n*n + n*x.num_rows + (n*m.num_positions if x.num_angles else 0)
         + num_points*(3*n + 7) + x.num_spots*(sizeof(TouchPoint)//sizeof(double))

@@ -194,7 +194,7 @@ cdef inline int set_sweeps(
         call(CONSTRAINT_ERRORS, integers, c, NULL, y.target)
         for i in range(y.num_rows):
             y.target[i] = -y.target[i]/(y.h + CLOSING)
-    kernels.calc_slopes_and_shares(
+    kernels.sweeps.calc_slopes_and_shares(
         x.model, &x.switches, x.own, RIGID, &tree.w, y.target, y.row_slope, shares
     )
     set_memory(y[0], rest)
@@ -208,7 +208,7 @@ cdef inline void set_swept_points(
 ) noexcept nogil:
     cdef const ForceElement* e
     cdef int i, k, first = 0
-    kernels.calc_momenta_and_rates(x.model, &x.switches, x.own, v, w, y.Mv, y.u)
+    kernels.sweeps.calc_momenta_and_rates(x.model, &x.switches, x.own, v, w, y.Mv, y.u)
     for i in range(x.model.num_force_elements):
         e = &x.model.force_elements[i]
         for k in range(first, first + e.num_points):

@@ -51,18 +51,18 @@ cdef inline bint choose_form(Terms* x, int* depth) noexcept nogil:
 cdef inline void calc_momenta_and_rates(void* self, const double* v, double* Mv, double* u) noexcept nogil:
     cdef SweptTree* tree = <SweptTree*>self
     cdef const Terms* x = tree.terms
-    kernels.calc_momenta_and_rates(x.model, &x.switches, x.own, v, &tree.w, Mv, u)
+    kernels.sweeps.calc_momenta_and_rates(x.model, &x.switches, x.own, v, &tree.w, Mv, u)
 
 
 cdef inline void add_impulses(void* self, const double* impulses, double* gradient, double* size) noexcept nogil:
     cdef SweptTree* tree = <SweptTree*>self
-    kernels.add_impulses(tree.terms.model, &tree.terms.switches, impulses, &tree.w, gradient, size)
+    kernels.sweeps.add_impulses(tree.terms.model, &tree.terms.switches, impulses, &tree.w, gradient, size)
 
 
 cdef inline bint solve(void* self, const double* slopes, double* x) noexcept nogil:
     cdef SweptTree* tree = <SweptTree*>self
     cdef const Terms* terms = tree.terms
-    return kernels.solve_with_compliance(terms.model, &terms.switches, terms.own, True, slopes, &tree.w, x) < 0
+    return kernels.sweeps.solve_with_compliance(terms.model, &terms.switches, terms.own, True, slopes, &tree.w, x) < 0
 
 
 cdef inline double* place_sweeps(
@@ -76,9 +76,9 @@ cdef inline double* place_sweeps(
     tree.sweeps.calc_momenta_and_rates = calc_momenta_and_rates
     tree.sweeps.add_impulses = add_impulses
     tree.sweeps.solve = solve
-    kernels.place_tree(x.model, &x.switches, x.own, at.q, memory, &tree.w, y.inertia)
+    kernels.sweeps.place_tree(x.model, &x.switches, x.own, at.q, memory, &tree.w, y.inertia)
     y.sweeps = &tree.sweeps
-    return memory + kernels.count_compliant_work(x.model)
+    return memory + kernels.sweeps.count_compliant_work(x.model)
 
 
 cdef inline bint solve_tree(
@@ -103,4 +103,4 @@ cdef inline bint solve_tree(
 
 cdef inline bint solve_without_rows(SweptTree* tree, const double* slopes, double* x) noexcept nogil:
     cdef const Terms* terms = tree.terms
-    return kernels.solve_with_compliance(terms.model, &terms.switches, terms.own, False, slopes, &tree.w, x) < 0
+    return kernels.sweeps.solve_with_compliance(terms.model, &terms.switches, terms.own, False, slopes, &tree.w, x) < 0
