@@ -7,7 +7,7 @@ import pytest
 
 import mbt
 from mbt import functional
-from mbt.motion.implicit import ImplicitSteps
+from mbt.motion.implicit import ImplicitSteps, make_core
 from support.convex_steps import ConvexSteps
 
 pytestmark = pytest.mark.usefixtures("form")
@@ -65,13 +65,15 @@ def random_states(tree, count, rng):
 
 def compare(context, q, v, tau, h, **options):
     found, expected = ImplicitSteps(context, **options), ConvexSteps(context, **options)
+    # Sweeps do not use the Jacobians of NumPy: their roundings differ, and constraints amplify them by 1e6.
+    rtol = 1e-9 if make_core(context).has_sweeps else 1e-10
     for i in range(len(q)):
         taken = found.take(q[i], v[i], tau[i : i + 1], h)
         (q1,), (v1,) = taken.q, taken.v
         q2, v2 = expected.step(q[i], v[i], tau[i], h)
         scale = max(1.0, np.abs(v[i]).max(), np.abs(v2).max())
-        np.testing.assert_allclose(v1, v2, rtol=0, atol=1e-10 * scale)
-        np.testing.assert_allclose(q1, q2, rtol=0, atol=1e-11 * scale)
+        np.testing.assert_allclose(v1, v2, rtol=0, atol=rtol * scale)
+        np.testing.assert_allclose(q1, q2, rtol=0, atol=0.1 * rtol * scale)
         assert taken.solver.residual < 1e-8
         np.testing.assert_allclose(taken.drive[0], expected.drive, rtol=0, atol=1e-6)
         for a, b in zip(taken.solver[2:], expected.done[2:], strict=True):
