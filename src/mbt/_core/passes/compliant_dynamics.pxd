@@ -259,7 +259,7 @@ cdef inline void calc_responses(
     # Topology:
     const Model* model,
     # Work:
-    CompliantWork[double]* x,      # dofs; responses of all mobods up to the outermost root
+    CompliantWork[double]* x,      # dofs; responses of mobods that carry points or roots of groups
 ) noexcept nogil:
     """Omega: the motion of each mobod that carries something due to unit impulses on it."""
     cdef double[6*STRIDE] F
